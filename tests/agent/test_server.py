@@ -18,7 +18,7 @@ from rolloupe.demo import FIRST
 from rolloupe.mcp.answer import Page
 from rolloupe.mcp.serve import server_of
 from rolloupe.mcp.tools import TOOLS
-from rolloupe.mcp.tools.sample import SAMPLE, SampleArguments
+from rolloupe.mcp.tools.samples import SAMPLE, SampleArguments
 from tests.agent.support import Agent, agent
 from tests.cli.support import rolloupe
 

@@ -1,7 +1,7 @@
 """Turns the arguments of a call into queries and keys."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rolloupe.errors import BadQuery
 from rolloupe.model import SampleKey
@@ -10,13 +10,21 @@ if TYPE_CHECKING:
     from rolloupe.query import Filter, SampleQuery
 
 Where: TypeAlias = "str | Sequence[Filter]"
+Steps: TypeAlias = tuple[int | None, int | None]
+"""The first and the last step, both included; None leaves that end open."""
+
+
+def window(steps: Steps | None) -> dict[str, Any]:
+    """Return the fields of a declared question for some steps."""
+    first, last = steps or (None, None)
+    return {"step_min": first, "step_max": last}
 
 
 def sample_query(
     *,
     split: str | None = None,
     step: int | None = None,
-    steps: tuple[int | None, int | None] | None = None,
+    steps: Steps | None = None,
     group: str | None = None,
     trained: bool | None = None,
     where: "Where" = (),

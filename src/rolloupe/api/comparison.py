@@ -9,12 +9,13 @@ from rolloupe.errors import BadQuery, NotFound
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
 
     from rolloupe.query import CurveQuery
     from rolloupe.query.curves.records import Floats, Ints
 
 SHOWN_KEYS = 50
+COLUMNS = {"step": "steps", "mean": "mean", "std": "std", "min": "min", "max": "max", "count": "counts"}
+"""The columns of a table of curves, each with its field of a curve."""
 
 
 class ComparedKey(NamedTuple):
@@ -67,15 +68,13 @@ class CurveComparison(Rows[GroupedCurve]):
         import numpy as np
         import pyarrow as pa
 
-        def joined(name: str, kind: type) -> "NDArray[Any]":
-            return np.concatenate([np.zeros(0, kind), *(getattr(one, name) for one in self)])
-
-        values = [one.value for one in self for _ in range(len(one.steps))]
-        columns: dict[str, Any] = {"value": pa.array(values, pa.string()), "step": joined("steps", np.int64)}
-        columns |= {name: joined(name, np.float64) for name in ("mean", "std", "min", "max")}
-        columns["count"] = joined("counts", np.int64)
-        has_smooth = any(one.smooth is not None for one in self)
-        return pa.table(columns | ({"smooth": joined("smooth", np.float64)} if has_smooth else {}))
+        values = [curve.value for curve in self for _ in curve.steps]
+        columns: dict[str, Any] = {"value": pa.array(values, pa.string())}
+        smooth = {"smooth": "smooth"} if any(curve.smooth is not None for curve in self) else {}
+        for name, field in (COLUMNS | smooth).items():
+            empty = np.zeros(0, np.int64 if name in ("step", "count") else np.float64)
+            columns[name] = np.concatenate([empty, *(getattr(curve, field) for curve in self)])
+        return pa.table(columns)
 
     def _repr_html_(self) -> str:
         table = self.arrow()
@@ -101,7 +100,7 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
     opened = [run._ready_for_curves([asked]) for run in runs]  # noqa: SLF001 - the same package
     each = [(run.id, [run]) for run in opened]
     groups = each if group_by is None else query.run_groups(opened, group_by).items()
-    found, error = CurveComparison(), None
+    curves, error = CurveComparison(), None
     for value, members in groups:
         try:
             of = query.group_curve(members, asked)
@@ -112,14 +111,14 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
             continue
         mean, ids = of.curve, [run.id for run in members]
         row = GroupedCurve(value, ids, mean.steps, mean.values, of.std, of.low, of.high, of.counts, mean.smooth)
-        found.append(row)
-    if error and not found:
+        curves.append(row)
+    if error and not curves:
         raise error
-    return found
+    return curves
 
 
 def _query_of(runs: Sequence[Run], curve: "CurveQuery | str") -> "CurveQuery":
-    """Return what a name of a curve stands for in the first run that has it."""
+    """Return the query that a name of a curve means in the first run that has it."""
     error = BadQuery("no run is there to compare")
     for run in runs:
         try:

@@ -1,4 +1,4 @@
-"""Results that need the heavy modules: items, groups and curves of a notebook, alarms, lists of samples, hits."""
+"""Results that need heavy modules: items, groups and curves of a notebook, alarms, lists of samples, hits."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -46,10 +46,7 @@ class NotebookCurve(query.Curve, Tabular):
     """A curve, which also comes as a table."""
 
     def arrow(self) -> "pa.Table":
-        """Return the points as a `pyarrow.Table`: `step`, `value`, and what else the query asks for.
-
-        That is `spread`, `low`, `high`, `smooth` and `x`, as the fields of the curve are called.
-        """
+        """Return the points as a `pyarrow.Table`: `step`, `value`, and the other fields that the query asks for."""
         import pyarrow as pa
 
         names = ("spread", "low", "high", "smooth", "x")
@@ -69,6 +66,7 @@ class NotebookCurve(query.Curve, Tabular):
 
 
 FIELDS = ("title", "text", "first_step", "last_step", "split", "where", "sort")
+"""The fields of an alarm in a table."""
 
 
 class RunCheck(Rows[Raised]):
@@ -77,9 +75,9 @@ class RunCheck(Rows[Raised]):
     def __init__(self, found: CheckedCurves) -> None:
         super().__init__(found.raised)
         self.checked = found.checked
-        """The rules that the run has enough for, by name."""
+        """The names of the rules that could be checked."""
         self.unchecked = found.unchecked
-        """The other ones: `rule` and `reason`."""
+        """The other rules: `rule` and `reason`."""
 
     def arrow(self) -> "pa.Table":
         """Return the alarms as a `pyarrow.Table`: `rule`, `severity`, the fields of an alarm, and `words`."""
@@ -91,11 +89,11 @@ class RunCheck(Rows[Raised]):
         return pa.Table.from_pylist(self._rows(), schema=schema)
 
     def _rows(self) -> list[dict[str, Any]]:
-        return [
-            {"rule": rule.name, "severity": rule.severity, **{name: getattr(alarm, name) for name in FIELDS},
-             "words": rule.words}
-            for rule, alarm in self
-        ]  # fmt: skip
+        rows = []
+        for rule, alarm in self:
+            fields = {name: getattr(alarm, name) for name in FIELDS}
+            rows.append({"rule": rule.name, "severity": rule.severity, **fields, "words": rule.words})
+        return rows
 
     def _repr_html_(self) -> str:
         without = f"<p>{len(self.checked)} rules checked; {len(self.unchecked)} could not be</p>"

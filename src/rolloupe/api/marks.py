@@ -1,5 +1,6 @@
 """What a person added to a run: bookmarks, notes, and scores of a grader of their own."""
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -33,12 +34,9 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
     """Return the bookmarks of a run's samples; creates nothing for a run without any."""
     if not State.is_there(state_dir):
         return []
-    state = State(state_dir)
-    try:
+    with contextlib.closing(State(state_dir)) as state:
         owner = state.owner(run)
         marks = marks_of(state.of(owner)) if owner else []
-    finally:
-        state.close()
 
     def moved(uids: Sequence[str]) -> dict[str, tuple[SampleKey, str]]:
         return {uid: (item.key, item.response) for uid, item in query.by_uid(run, uids).items()}

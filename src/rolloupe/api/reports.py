@@ -39,7 +39,7 @@ def columns_of(by: str) -> tuple[str, ...]:
 
 
 class ReportPlan(NamedTuple):
-    """What to write of the samples of a query. See `Run.report`."""
+    """The choices of a report. See `Run.report`."""
 
     title: str
     worst: int | None

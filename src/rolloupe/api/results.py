@@ -1,7 +1,6 @@
 """Results of the Python API: lists or iterators that also convert to tables.
 
-Arrow tables always work; pandas and polars need to be installed. In a notebook a result shows itself as a table. It
-escapes all texts, since they come from models and cannot be trusted.
+In a notebook a result shows itself as a table, with all texts escaped, since they come from models.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,12 +44,12 @@ class Tabular:
 
     def pandas(self) -> "pd.DataFrame":
         """Return the result as a pandas data frame. Needs `pip install pandas`."""
-        _needed("pandas")
+        _need("pandas")
         return self.arrow().to_pandas()
 
     def polars(self) -> "pl.DataFrame":
         """Return the result as a polars data frame. Needs `pip install polars`."""
-        _needed("polars")
+        _need("polars")
         import polars as pl
 
         frame = pl.from_arrow(self.arrow())
@@ -58,7 +57,7 @@ class Tabular:
         return frame
 
 
-def _needed(library: str) -> None:
+def _need(library: str) -> None:
     """Raise `ModuleNotFoundError` with the next step if a library is not installed."""
     if find_spec(library) is None:
         raise ModuleNotFoundError(f"{library} is not installed. Next: pip install {library}", name=library)
@@ -96,8 +95,7 @@ class Samples(Iterator["SampleItem"], Tabular):
     def arrow(self) -> "pa.Table":
         """Return all samples of the query as a `pyarrow.Table`, including those already taken from the iterator.
 
-        Each sample has one row: `id`, `split`, `step`, `group`, `index`, `reward`, ..., the starts of prompt and
-        response, and a column for each sample metric and tag.
+        It has a column for each field, sample metric and tag.
         """
         return self._table(None)
 
@@ -140,8 +138,7 @@ class NotebookSample(Sample):
         """The tokens as an Arrow table: `id`, `text`, `role`, `mask`, each token series, and `top_logprobs`.
 
         Derived series follow the recorded ones; `rolloupe.tokens` has their formulas. A token without a value has NaN.
-        `top_logprobs` are what the model could have sampled, as JSON: lists of objects with `text` and `logprob`, null
-        where none are recorded.
+        `top_logprobs` are the recorded alternatives, as JSON: lists of objects with `text` and `logprob`, or null.
         """
         from rolloupe.query import token_table
 
@@ -168,9 +165,8 @@ def html_table(rows: Sequence[dict[str, Any]], total: int) -> str:
         return "<p>nothing</p>"
     names = list(dict.fromkeys(name for row in rows for name, value in row.items() if value not in (None, "")))
     head = "".join(f"<th>{escape(name)}</th>" for name in names)
-    body = ""
-    for row in rows:
-        body += f"<tr>{''.join(f'<td{LINE}>{_cell(row.get(name))}</td>' for name in names)}</tr>"
+    cells = ("".join(f"<td{LINE}>{_cell(row.get(name))}</td>" for name in names) for row in rows)
+    body = "".join(f"<tr>{row}</tr>" for row in cells)
     more = f"<p>{total - len(rows):,} more</p>" if total > len(rows) else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
 

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeAlias, overload
 
 from rolloupe.api.results import html_table
@@ -44,7 +43,7 @@ class Runs(Run, Sequence[Run]):
         return self._library.awaited
 
     def only(self) -> Run:
-        """Return the only run. Raises `NotFound` if there are no runs, or several, which it names."""
+        """Return the only run. Raises `NotFound` for no runs, or for several, which it names."""
         runs = self.runs
         if len(runs) == 1:
             return runs[0]
@@ -80,9 +79,7 @@ class Runs(Run, Sequence[Run]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def _repr_html_(self) -> str:
@@ -173,11 +170,11 @@ def runs_at(
     shard: tuple[int, int] | None = None,
     on: str | None = None,
 ) -> "Runs":
-    """Open runs with the given reading options. Searches for runs for at most `look_s` seconds, first.
+    """Open runs with these reading options, after a search for runs of at most `look_s` seconds.
 
-    With `waits`, a path that does not exist yet is no error. With `only`, opens the run with this id and no other. With
-    `shard`, a number from 1 and the count of shards, only that part of each run is indexed. `on` names a cluster, `ray`
-    or `ray://HOST:PORT`, that indexes.
+    With `waits`, a path that does not exist yet is no error. `only` is the id of the one run to open. `shard` is the
+    part of each run to index: a number from 1, and the count of shards. `on` names a cluster that indexes, `ray` or
+    `ray://HOST:PORT`.
     """
     from rolloupe.index import IndexWork, Library, RunSearch, RunShard
     from rolloupe.state.scores import ScoreFiles
@@ -187,18 +184,13 @@ def runs_at(
 
         return RayExecutor(str(on))
 
-    place = None if index_dir is None else Path(index_dir)
+    part, executor = None if shard is None else RunShard(*shard), None if on is None else cluster
     library = Library(
-        [Path(p) for p in paths],
-        index_dir=place,
+        [Path(path) for path in paths],
+        index_dir=None if index_dir is None else Path(index_dir),
         follow=follow,
         search=RunSearch(reading, look_s=look_s, waits=waits, only=only),
-        work=IndexWork(
-            processes=processes,
-            executor=None if on is None else cluster,
-            budget_bytes=budget_bytes,
-            shard=None if shard is None else RunShard(*shard),
-        ),
+        work=IndexWork(processes=processes, executor=executor, budget_bytes=budget_bytes, shard=part),
         scores=ScoreFiles(state_dir),
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

@@ -46,7 +46,7 @@ def serve(runs: "Runs") -> None:
 
 
 def server_of(runs: "Runs") -> Server[Any]:
-    """The tools, as the protocol has them. Each answers one question at a time, so that none waits for another tool."""
+    """Return the server of the protocol. Each tool answers one question at a time, and waits for no other tool."""
     turns = {name: asyncio.Lock() for name in TOOLS}
     hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 
@@ -68,7 +68,7 @@ def server_of(runs: "Runs") -> Server[Any]:
 
 
 def answer(runs: "Runs", name: str, arguments: dict[str, Any]) -> CallToolResult:
-    """Call a tool. What it cannot answer is an answer, too."""
+    """Call a tool. Its errors become answers, too."""
     if name not in TOOLS:
         return _failed(f"no tool {name!r}; there are: {', '.join(TOOLS)}")
     tool = TOOLS[name]

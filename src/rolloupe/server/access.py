@@ -1,7 +1,6 @@
 """Roles of people and access to runs, from one TOML file that is read again when it changes.
 
-A file that cannot be read or understood changes nothing: the last one that could be keeps its force, and the server
-says why.
+A file that cannot be read or understood changes nothing: its last valid contents still apply, and the server says why.
 """
 
 import enum
@@ -23,10 +22,10 @@ from rolloupe.storage import both_places, open_named, place_of
 
 MAX_BYTES = 2**20
 NAMED = 5
-"""How many names one message has."""
+"""The most names in a message."""
 
 LOOK_S = 1.0
-"""The file is looked at no more often than this."""
+"""The shortest time between two looks at the file."""
 
 
 class Role(enum.IntEnum):
@@ -80,7 +79,7 @@ class Access:
 
     @property
     def without_role(self) -> list[str]:
-        """The people of rules who have no role, and so see nothing."""
+        """The people in rules who have no role, and so see nothing."""
         return sorted(name for name in frozenset().union(*self._rules.values()) if self.role(name) is Role.NONE)
 
     def role(self, name: str) -> Role:
@@ -117,12 +116,11 @@ def parsed(text: bytes) -> Access:
                 f"runs.path {rule.path!r} must be a whole path, from the root of the file system, or an address such "
                 "as s3://bucket/runs"
             )
-        words: list[str] = []
+        groups = {f"@{name}": people for name, people in content.groups.items()}
         for word in rule.people:
-            if word.startswith("@") and word[1:] not in content.groups:
+            if word.startswith("@") and word not in groups:
                 raise BadQuery(f"runs.people names the group {word}, which is not among the groups")
-            words += content.groups[word[1:]] if word.startswith("@") else [word]
-        names = frozenset(map(_known_name, words))
+        names = frozenset(_known_name(name) for word in rule.people for name in groups.get(word, [word]))
         for place in set(both_places(rule.path)):
             if place in rules:
                 raise BadQuery(f"two rules of runs name {place}; name its people in one")
@@ -131,15 +129,15 @@ def parsed(text: bytes) -> Access:
 
 
 def composed(name: str) -> str:
-    """Return a name as that of a sender is compared: an accent and its letter are one character."""
+    """Return a name for comparison: an accent and its letter are one character."""
     return unicodedata.normalize("NFC", name)
 
 
 def has_unseen(name: str) -> bool:
-    """Tell whether a name has what nobody sees in it, so that it looks like another.
+    """True for a name that may look like another.
 
-    That is a character that shows nothing, a space but for single ones between words, and a character that is another
-    one by a second number, such as the sign of Kelvin for a K.
+    It has an invisible character, a space other than single ones between words, or a duplicate of another character,
+    such as the sign of Kelvin for a K.
     """
     return (
         not name.isprintable()
@@ -153,14 +151,14 @@ _SHOWS_NOTHING = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef"
     "\U000132fa\U00016fe4\U0001d159]"
 )
-"""What Unicode counts as printable and fonts leave blank: fillers, joiners, selectors of variants.
+"""Characters that Unicode counts as printable and fonts leave blank: fillers, joiners, selectors of variants.
 
 Source: `Default_Ignorable_Code_Point` of Unicode, without the characters of format.
 """
 
 
 def _known_name(name: str) -> str:
-    """The name of a person in the file. Raises `BadQuery` for one that no sender can have."""
+    """Return the name of a person in the file. Raises `BadQuery` for a name that no sender can have."""
     if has_unseen(name):
         raise BadQuery(f"the name {name!r} has a space or a character that cannot be seen; write it again")
     return composed(name)
@@ -173,7 +171,7 @@ def _role(word: str, place: str) -> Role:
 
 
 class AccessFile:
-    """The file, as it was when it could last be understood. Without a file, everybody whom the proxy names reads."""
+    """The file, with its last valid contents. Without a file, everybody whom the proxy names reads."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path
@@ -194,13 +192,13 @@ class AccessFile:
         return self._access
 
     def _look(self, path: Path) -> None:
+        before = self._seen
         try:
-            seen: Any = _state_of(os.stat(path))
+            self._seen = _state_of(os.stat(path))
         except OSError as error:
-            seen = str(error)
-        if seen == self._seen:
+            self._seen = str(error)
+        if self._seen == before:
             return
-        self._seen = seen
         try:
             self._access, self._seen = self._read(path)
         except (BadQuery, UnreadablePath) as error:

@@ -27,21 +27,7 @@ from rolloupe.server.downloads import TooMany
 from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
-from rolloupe.server.routes import (
-    compare,
-    curves,
-    export,
-    lists,
-    prompt,
-    questions,
-    runs,
-    sample,
-    search,
-    session,
-    state,
-    static_app,
-    tokens,
-)
+from rolloupe.server.routes import curves, lists, questions, runs, sample, search, state, static_app, tokens
 from rolloupe.server.security.auth import LOGIN, Auth
 from rolloupe.server.security.layers import Headers, Hosts, Limits, Origins
 from rolloupe.server.settings import Settings
@@ -54,9 +40,9 @@ RUN = "/api/runs/{run}"
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
     ("/api/configs", runs.configs),
-    ("/api/catalogue", compare.catalogue),
-    ("/api/compare/configs", compare.configs),
-    ("/api/compare/prompts", compare.prompts),
+    ("/api/catalogue", curves.runs_catalogue),
+    ("/api/compare/configs", curves.compared_configs),
+    ("/api/compare/prompts", curves.shared_prompts),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/groups/progress", lists.progress),
@@ -68,7 +54,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/about", runs.about),
     (f"{RUN}/report", runs.report),
     (f"{RUN}/marked", state.marked),
-    (f"{RUN}/export", export.export),
+    (f"{RUN}/export", lists.export),
     (f"{RUN}/samples", lists.samples),
     (f"{RUN}/samples/progress", lists.progress),
     (f"{RUN}/samples.csv", lists.as_csv),
@@ -82,24 +68,27 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     (f"{RUN}/sample/top-logprobs", tokens.top_logprobs),
     (f"{RUN}/update", tokens.update),
     ("/api/search/hits", search.hits),
-    (f"{RUN}/members", prompt.members),
+    (f"{RUN}/members", sample.members),
     ("/api/curve.csv", curves.curve_csv),
-    ("/api/cache/stats", session.stats),
+    ("/api/cache/stats", state.stats),
     ("/api/state", state.state),
-    ("/api/events", session.events),
+    ("/api/events", state.events),
 )
 POST: tuple[tuple[str, Endpoint, str], ...] = (
     ("/api/curves", curves.curves, "reader"),
-    ("/api/run-metrics", compare.run_metrics, "reader"),
+    ("/api/run-metrics", curves.run_metrics, "reader"),
     ("/api/search", search.search, "reader"),
     (f"{RUN}/sample/spans", search.spans, "reader"),
-    ("/api/cache/clear", session.clear, "admin"),
+    ("/api/cache/clear", state.clear, "admin"),
     ("/api/state", state.change, "writer"),
 )
 """Each with the role that a team's server requires; GET, which changes nothing, requires `reader`."""
 
+LOGIN_ROUTES = ((LOGIN, state.login, "reader"), ("/api/ticket", state.ticket, "reader"))
+"""Further ones of a server without a team."""
+
 FOR_ADMINS = {"/api/cache/stats"}
-"""GET that says something of the whole server: of a team, only an admin sees that."""
+"""GET about the whole server, which only an admin of a team sees."""
 
 ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
     NotFound: (404, "Go back to the list: it may have changed since."),
@@ -125,27 +114,19 @@ class App:
         self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
     ) -> None:
         self.context = Context(library, settings)
-        login_routes = [
-            Route(LOGIN, with_error_replies(session.login), methods=["POST"]),
-            Route("/api/ticket", with_error_replies(session.ticket), methods=["POST"]),
+        gets = [
+            (path, endpoint, "admin" if path in FOR_ADMINS else "reader")
+            for path, endpoint in (*GET, *questions.routes(), ("/{path:path}", static_app.shell))
         ]
-        inner = Starlette(
-            routes=[
-                *(
-                    Route(
-                        path, with_error_replies(endpoint, "admin" if path in FOR_ADMINS else "reader"), methods=["GET"]
-                    )
-                    for path, endpoint in (*GET, *questions.routes())
-                ),
-                *(Route(path, with_error_replies(endpoint, role), methods=["POST"]) for path, endpoint, role in POST),
-                *([] if settings.team else login_routes),
-                Route("/{path:path}", with_error_replies(static_app.shell), methods=["GET"]),
-            ],
-            exception_handlers={HTTPException: http_error},
-        )
+        posts = POST if settings.team else (*POST, *LOGIN_ROUTES)
+        self.routes = [
+            Route(path, with_error_replies(endpoint, role), methods=[method])
+            for method, some in (("POST", posts), ("GET", gets))
+            for path, endpoint, role in some
+        ]
+        inner = Starlette(routes=self.routes, exception_handlers={HTTPException: http_error})
         inner.state.context = self.context
         inner.state.shell = files or static_app.Shell(settings.base_path)
-        self.routes = [route for route in inner.routes if isinstance(route, Route)]
         layers: ASGIApp
         if settings.team is not None:
             from rolloupe.server.team.layers import team_layers
@@ -167,12 +148,12 @@ class App:
 def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:
     """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details.
 
-    With a team, only those come in who have the role.
+    Of a team, only people with the role are admitted.
     """
 
     async def answer(request: Request) -> Response:
+        person = request.scope.get(PERSON)
         try:
-            person = request.scope.get(PERSON)
             if person is not None:
                 person.require(role)
             return await endpoint(request)
@@ -183,10 +164,10 @@ def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:
         except RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Read the server's output."))
             place = error.place if isinstance(error, BadQuery) else None
-            words = reason_for(request.scope.get(PERSON), str(error)) if isinstance(error, NotWritable) else str(error)
-            return error_reply(
-                status, words, what_next if place is None or isinstance(error, BadPattern) else FILTER, place=place
-            )
+            if place is not None and not isinstance(error, BadPattern):
+                what_next = FILTER
+            words = reason_for(person, str(error)) if isinstance(error, NotWritable) else str(error)
+            return error_reply(status, words, what_next, place=place)
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)
             return error_reply(500, "a defect in the server", "Report it with the server's output.")

@@ -1,4 +1,4 @@
-"""What routes share: the open library, the state of people, caches, threads, replies, event streams, downloads."""
+"""The context that routes share: library, state, caches, threads, replies, event streams, downloads."""
 
 import asyncio
 import contextlib
@@ -32,10 +32,10 @@ MEMBERS_CHARS = 32_000_000
 """Compared groups to cache: a page requests more of the same answers in turn."""
 
 STEP_BYTES = 128 * 2**20
-"""Memory for what the update of the last step depends on: a page asks for it under several rules and thresholds."""
+"""Memory for the inputs of the last step's update: a page asks for it under several rules and thresholds."""
 
 SEARCH_S = 0.1
-"""While runs are searched for, a request for one that is not open yet looks again after this time."""
+"""While the search for runs goes on, a request for a missing run looks again after this time."""
 
 
 class Gone(RolloupeError):
@@ -46,7 +46,7 @@ class Gone(RolloupeError):
 
 
 class StepInputs(NamedTuple):
-    """What has been read of the inputs that the update of a step depends on."""
+    """The inputs of the update of a step that have been read."""
 
     found: Sequence[query.UpdateInputs | str]
     size_bytes: int
@@ -67,23 +67,22 @@ class Context:
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
         self.lists: dict[tuple[str, str], query.Progress] = {}
-        """How far the lists are that are being made, by the paths and queries of their addresses."""
+        """The progress of lists that are being made, by the path and query of their addresses."""
         self.updates: Lru[tuple[str, ...], StepInputs] = Lru(1, STEP_BYTES)
-        self.events = EventBroadcaster(
-            self.library, self.whole_state, self.threads.quick, MAX_CLIENTS * 10 if settings.team else None
-        )
+        most = MAX_CLIENTS * 10 if settings.team else MAX_CLIENTS
+        self.events = EventBroadcaster(self.library, self.whole_state, self.threads.quick, most)
         self.searches = Searches()
         self._library = library
         self._state: State | None = None
         self._opening_state = threading.Lock()
 
     async def runs(self, request: Request) -> Runs:
-        """Return the runs that whoever sends the request may see, once they are open: the server listens before."""
+        """Return the runs that the sender of a request may see, once they are open: the server listens before."""
         library, person = await self.library(), request.scope.get(PERSON)
         return library if person is None else VisibleRuns(library, person)
 
     async def library(self) -> Library:
-        """Return the library once it is open, with all runs: for the server itself, not for answers."""
+        """Return the library with all runs once it is open: for the server itself, not for answers."""
         return await self.threads.result(self._library) if isinstance(self._library, Future) else self._library
 
     async def run(self, request: Request) -> OpenRun:
@@ -94,23 +93,22 @@ class Context:
         return runs.run(run_id)
 
     async def state(self, request: Request) -> State:
-        """Return what the person who sends the request keeps and may see."""
+        """Return the state as the sender of a request sees it."""
         state, person = await self.whole_state(), request.scope.get(PERSON)
         return state if person is None else state.seen_by(person.name)
 
     async def whole_state(self) -> State:
         """Return the state, opened on first access: for the server itself, not for answers."""
+        return await self.threads.quick(self._open_state) if self._state is None else self._state
 
-        def open_state() -> State:
-            with self._opening_state:
-                if self._state is None:
-                    self._state = State.at(self.settings.state_url or self.settings.state_dir)
-                return self._state
-
-        return await self.threads.quick(open_state) if self._state is None else self._state
+    def _open_state(self) -> State:
+        with self._opening_state:
+            if self._state is None:
+                self._state = State.at(self.settings.state_url or self.settings.state_dir)
+            return self._state
 
     def gauges(self) -> dict[str, float]:
-        """Return how full the server is, by the names of figures."""
+        """Return figures about the load of the server, by name."""
         library = self._open_library()
         return {
             "open_streams": len(self.events.clients),
@@ -127,10 +125,10 @@ class Context:
         return library is not None and not (library.is_searching or self.threads.is_closed)
 
     def _open_library(self) -> Library | None:
-        if not isinstance(self._library, Future):
-            return self._library
-        is_open = self._library.done() and self._library.exception() is None
-        return self._library.result() if is_open else None
+        opening = self._library
+        if not isinstance(opening, Future):
+            return opening
+        return opening.result() if opening.done() and opening.exception() is None else None
 
     def close(self) -> None:
         """End streams, release waiting requests, start nothing more. Call it on the event loop, or after its end."""
@@ -143,7 +141,7 @@ class Context:
 
 @contextlib.asynccontextmanager
 async def watched(request: Request) -> AsyncIterator[threading.Event]:
-    """Yield an event that is set once nobody waits for the answer to a request without a body."""
+    """Yield an event that is set once the client of a request without a body has gone."""
     stop = threading.Event()
 
     async def watch() -> None:

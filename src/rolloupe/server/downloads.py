@@ -1,4 +1,4 @@
-"""Files that are sent: few at once, and no faster than their clients read."""
+"""Downloads: few at once, and no faster than their clients read."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,15 @@ from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 from rolloupe.errors import RolloupeError
 from rolloupe.server.people import name_of
+from rolloupe.server.replies import attachment
 from rolloupe.server.threads import FILES, Stopping, Threads
 
 FILES_OF_ONE = 2
-"""The same as `FILES` for one person of a team: others can download as well."""
+"""Files sent at once to one person of a team."""
 
 PIECE_BYTES = 64 * 1024
 
@@ -37,19 +39,21 @@ class Downloads:
         self._files_of: Counter[str] = Counter()
         """Files being sent, by person."""
 
-    async def send(self, request: Request, begin: Callable[[], Iterator[bytes]]) -> AsyncIterator[bytes]:
-        """Yield a file to send: few files at once, and no faster than the client reads.
+    async def send(
+        self, request: Request, begin: Callable[[], Iterator[bytes]], name: str, kind: str
+    ) -> StreamingResponse:
+        """Reply with a file of this name and media type, written while it is sent, no faster than the client reads.
 
         `begin` raises its errors before the reply starts. Raises those, and `TooMany`.
         """
-        name = name_of(request)
-        if name and self._files_of[name] >= FILES_OF_ONE:
-            raise TooMany(FILES_OF_ONE, name)
+        person = name_of(request)
+        if person and self._files_of[person] >= FILES_OF_ONE:
+            raise TooMany(FILES_OF_ONE, person)
         if self._files.locked() or self._beginning >= FILES:
             raise TooMany(FILES)
         self._beginning += 1
         try:
-            with self._one_more(name):
+            with self._counted(person):
                 pieces = await self._threads.file(begin)
         finally:
             self._beginning -= 1
@@ -57,22 +61,19 @@ class Downloads:
 
         async def send_pieces() -> AsyncIterator[bytes]:
             # when the server stops, it drops the connection, so that the file does not look complete
-            with self._one_more(name), contextlib.suppress(Stopping):
+            with self._counted(person), contextlib.suppress(Stopping):
                 async with self._files:
                     while (piece := await self._threads.file(lambda: next(pieces, None))) is not None:
                         for start in range(0, len(piece), PIECE_BYTES):
                             yield piece[start : start + PIECE_BYTES]
                             await asyncio.sleep(0)  # the loop notices that a client has gone
 
-        return send_pieces()
+        return StreamingResponse(send_pieces(), headers=attachment(name), media_type=kind)
 
     @contextlib.contextmanager
-    def _one_more(self, name: str) -> Iterator[None]:
-        """Count a file of a person."""
-        self._files_of[name] += 1
+    def _counted(self, person: str) -> Iterator[None]:
+        self._files_of[person] += 1
         try:
             yield
         finally:
-            self._files_of[name] -= 1
-            if not self._files_of[name]:
-                del self._files_of[name]
+            self._files_of[person] -= 1

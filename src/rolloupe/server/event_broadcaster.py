@@ -1,8 +1,8 @@
 """The open event streams of a server, and the messages that each has yet to send.
 
 Background threads report changes to the event loop. A client has no queue of messages but a set of changed runs, so a
-slow client is never behind by more than one message for each run, and that message is the newest state. The broadcaster
-describes a run at most five times a second, and less often if a description takes long.
+slow client misses at most one message for each run, and gets the newest state. The broadcaster describes a run at most
+five times a second, and less often if a description takes long.
 """
 
 import asyncio
@@ -22,38 +22,33 @@ from rolloupe.wire.session import Event
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
 """After describing runs for t seconds, the broadcaster pauses for at least this many times t."""
+PAUSE_A_RUN_S = 0.002
+"""The pause for each changed run, so that a list of many runs stays calm."""
 KEEP_ALIVE_S = 15.0
 RETRY = b"retry: 1000\n"
 """A browser reconnects a broken stream after this many milliseconds."""
 MAX_CLIENTS = 100
-PAUSE_A_RUN_S = 0.002
-"""While many runs change, it pauses for at least so long for each: the list grows calm, and most news is old."""
 FEW = 8
-"""A new client gets one message for each of this many runs; with more, it is asked to load the list. A message about
-one of more runs does not wait for a look at their files."""
+"""A new client gets a message for each of this many runs; with more, it is asked to load the list. Messages about more
+changed runs do not wait for a look at their files."""
 
 LOOK_PAUSE_S = 0.1
-"""Between two looks at files of runs that a list did not wait for."""
+"""The pause between looks at files of runs."""
 
 STATE_S = 1.0
 """How often the broadcaster checks whether another viewer changed the state, while a client listens."""
 
 RUNS, STATE = "", "\0"
-"""Stand among the ids of changed runs, for "the list of runs" and for the state."""
+"""Stand among the ids of changed runs for the list of runs, and for the state."""
 
 
 class Client:
-    """An open stream, and its pending changes. `person` is who of a team reads it, if there is a team."""
+    """An open stream, and its pending changes. `person` reads it, if there is a team."""
 
     def __init__(self, person: Person | None = None) -> None:
         self.person = person
         self.changed: dict[str, OpenRun | None] = {}
         self.woken = asyncio.Event()
-
-    @property
-    def is_admitted(self) -> bool:
-        """True while whoever reads the stream may read anything."""
-        return self.person is None or bool(self.person.role)
 
     def tell(self, run: OpenRun | None, what: str = RUNS) -> None:
         """Add a change of a run, or of `what`."""
@@ -62,14 +57,16 @@ class Client:
 
     async def take(self, timeout_s: float) -> list[tuple[str, OpenRun | None]]:
         """Wait for changes, up to the timeout, and take them."""
-        try:
-            await asyncio.wait_for(self.woken.wait(), timeout_s)
-        except TimeoutError:
-            return []
+        await _wait(self.woken, timeout_s)
         self.woken.clear()
         changes = list(self.changed.items())
         self.changed.clear()
         return changes
+
+
+async def _wait(event: asyncio.Event, timeout_s: float) -> None:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), timeout_s)
 
 
 class EventBroadcaster:
@@ -79,8 +76,8 @@ class EventBroadcaster:
         self,
         library: Callable[[], Awaitable[Library]],
         state: Callable[[], Awaitable[State]],
-        in_thread: "InThread",
-        most: int | None = None,
+        in_thread: InThread,
+        most: int = MAX_CLIENTS,
     ) -> None:
         self._most = most
         self._library = library
@@ -97,10 +94,10 @@ class EventBroadcaster:
     @property
     def is_full(self) -> bool:
         """True if the broadcaster accepts no further stream."""
-        return self._closing.is_set() or len(self.clients) >= (MAX_CLIENTS if self._most is None else self._most)
+        return self._closing.is_set() or len(self.clients) >= self._most
 
     async def messages(self, person: Person | None = None) -> AsyncIterator[bytes]:
-        """Yield the messages of one client: of a person, about the runs that it may see, while it has a role."""
+        """Yield the messages for one client. A person gets those about visible runs, as long as it has a role."""
         if self.is_full:  # other clients may have connected since the check
             return
         client = Client(person)
@@ -111,7 +108,7 @@ class EventBroadcaster:
                 await self._listen(client)
             while not self._closing.is_set():
                 changed = await client.take(KEEP_ALIVE_S)
-                if not client.is_admitted:
+                if person is not None and not person.role:
                     return
                 if not changed:
                     yield b": still here\n\n"
@@ -123,7 +120,7 @@ class EventBroadcaster:
                         if news := await self.messages_about(changed, person):
                             yield news
                 pause_s = max(PAUSE_S, PAUSE_A_RUN_S * len(changed), PAUSE_SHARE * (time.monotonic() - began))
-                await self._pause(pause_s)
+                await _wait(self._closing, pause_s)
         finally:
             self.clients.discard(client)
             self._leave()
@@ -135,7 +132,7 @@ class EventBroadcaster:
                 client.tell(None, STATE)
 
     def look_on(self) -> None:
-        """Look at the files of runs whose list did not wait for that, and tell what is found. On the event loop."""
+        """Look at the files of runs that the list did not wait for, and report news. Call it on the event loop."""
         self._looks_again = True
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_on())
@@ -143,8 +140,7 @@ class EventBroadcaster:
     def close(self) -> None:
         """End every stream. Call it on the event loop."""
         self._closing.set()
-        for client in self.clients:
-            client.tell(None)
+        self._tell(None)
         self._leave()
 
     async def _listen(self, client: Client) -> None:
@@ -163,13 +159,13 @@ class EventBroadcaster:
             self._watching = asyncio.create_task(self._watch_state())
 
     async def _watch_state(self) -> None:
-        """Report changes by viewers on other ports, which the file's timestamps reveal."""
+        """Report changes by viewers on other ports."""
         while not self._closing.is_set():
             with contextlib.suppress(RolloupeError):  # the server stops, or another process locks the file
                 state = await self._state()
                 if await self._in_thread(state.changed_elsewhere):
                     self.state_changed()
-            await self._pause(STATE_S)
+            await _wait(self._closing, STATE_S)
 
     async def _look_on(self) -> None:
         with contextlib.suppress(RolloupeError):  # the server is stopping
@@ -180,7 +176,7 @@ class EventBroadcaster:
                 found, left = await self._in_thread(partial(run_items.look_on, left))
                 for run in found:
                     self._tell(run)
-                await self._pause(LOOK_PAUSE_S)
+                await _wait(self._closing, LOOK_PAUSE_S)
 
     def _leave(self) -> None:
         if self.clients and not self._closing.is_set():
@@ -195,12 +191,8 @@ class EventBroadcaster:
         for client in self.clients:
             client.tell(run)
 
-    async def _pause(self, pause_s: float) -> None:
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._closing.wait(), pause_s)
-
     async def messages_about(self, changed: Sequence[tuple[str, OpenRun | None]], person: Person | None) -> bytes:
-        """The messages about changes, those about runs last."""
+        """Return the messages about changes, those about runs last."""
         news = [message(Event(kind="state" if what == STATE else "runs")) for what, run in changed if run is None]
         runs = [run for _, run in changed if run is not None]
 

@@ -1,6 +1,7 @@
 """Reads the query part of an address. A `BadQuery` names the wrong parameter and its bounds."""
 
 import math
+import re
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -39,8 +40,7 @@ def integer(
         if default is None:
             raise BadQuery(f"missing query parameter: {name}")
         return default
-    digits = value.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) < 20 and low <= int(value) <= high):
+    if not (re.fullmatch("-?[0-9]{1,19}", value) and low <= int(value) <= high):
         raise BadQuery(f"{name}={value[:40]!r} is not a whole number from {low} to {high}")
     return int(value)
 
@@ -59,10 +59,7 @@ def flag(params: QueryParams, name: str) -> bool:
 
 
 def sample_query(params: QueryParams) -> SampleQuery:
-    """Return which samples to list, in which order: `split`, `step` or `step_min` and `step_max`, `group`, `where`, ...
-
-    Every parameter is optional.
-    """
+    """Return which samples to list, in which order, from the optional `split`, `step`, `group`, `where`, `sort`, ..."""
     step = optional(params, "step")
     return SampleQuery(
         splits=(params["split"],) if params.get("split") else (),
@@ -87,10 +84,15 @@ def run_ids(ids: Iterable[str]) -> list[str]:
 
 async def body_of(request: Request, kind: type[T]) -> T:
     """Return the body of a request as a record. Raises `BadQuery`, which names the wrong field."""
+    return decoded(await request.body(), kind, "the body")
+
+
+def decoded(text: bytes | str, kind: type[T], what: str) -> T:
+    """Return JSON as a record. Raises `BadQuery`, which names the wrong field."""
     try:
-        return msgspec.json.decode(await request.body(), type=kind)
+        return msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise BadQuery(f"the body is not a {kind.__name__}: {error}") from None
+        raise BadQuery(f"{what} is not a {kind.__name__}: {error}") from None
 
 
 def query_of(params: QueryParams, query: type[Query]) -> Query:
@@ -102,12 +104,8 @@ def query_of(params: QueryParams, query: type[Query]) -> Query:
     for field in structs.fields(query):
         if isinstance(_members(field.type)[0], inspect.VarTupleType):  # its parameter may be repeated
             given[field.name] = tuple(params.getlist(field.name))
-            continue
-        value = params.get(field.name)
-        if value:
-            given[field.name] = _value(field, value)
-        elif field.required:
-            raise BadQuery(f"missing query parameter: {field.name}")
+        elif field.required or params.get(field.name):
+            given[field.name] = _value(field, word(params, field.name))
     return query(**given)
 
 

@@ -1,8 +1,9 @@
-"""The people of a team: who sends a request, what that person may do, and the runs that it may see.
+"""The people of a team: who sends a request, what that person may do, and which runs that person may see.
 
-To a person, there are no other runs. Without a team, nobody has a name, and everybody sees everything.
+All other runs seem not to exist. Without a team, nobody has a name, and everybody sees everything.
 """
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
@@ -21,7 +22,7 @@ from rolloupe.server.access import ROLES, AccessFile, Role, composed, has_unseen
 from rolloupe.storage import both_places
 
 PERSON = "rolloupe.person"
-"""Key in the scope of a request, for who of a team sends it."""
+"""Key in the scope of a request for the person of a team who sends it."""
 
 MAX_NAME_CHARS = 200
 
@@ -33,7 +34,7 @@ _places: Lru[tuple[str, ...], tuple[float, tuple[str, ...]]] = Lru(MAX_PLACES)
 
 
 class Forbidden(RolloupeError):
-    """Raised for what the role of whoever asks does not allow."""
+    """Raised for a request that the role of its sender does not allow."""
 
 
 class Person(NamedTuple):
@@ -65,7 +66,7 @@ class Person(NamedTuple):
 
 
 class Refused(Exception):
-    """Raised for a request that does not say, in the agreed way, who sends it."""
+    """Raised for a request that does not properly name its sender."""
 
     def __init__(self, status: int, error: str, what_next: str) -> None:
         super().__init__(error)
@@ -73,13 +74,13 @@ class Refused(Exception):
 
 
 class Senders(Protocol):
-    """Knows who sends requests."""
+    """Names the senders of requests."""
 
     logout: str
     """See `Person`."""
 
     def name(self, scope: Scope) -> str:
-        """Return the name of whoever sends a request. Raises `Refused` if it does not say so in the agreed way."""
+        """Return the name of the sender of a request. Raises `Refused` if the request does not properly name it."""
 
 
 class Team:
@@ -91,7 +92,7 @@ class Team:
         self.rate = rate
         """Requests a second that one person may send."""
         self.metrics_token = metrics_token
-        """What Prometheus sends for /metrics; empty: there is no such address."""
+        """The token that Prometheus sends for /metrics; without one, there is no such address."""
 
     def person(self, scope: Scope) -> Person:
         """Return who sends a request. Raises `Refused`."""
@@ -99,17 +100,13 @@ class Team:
 
 
 def checked_name(value: bytes) -> str:
-    """Return a person's name. Raises `Refused` if it could be another in disguise, or several."""
-    try:
+    """Return a person's name. Raises `Refused` if it could look like another name, or be several."""
+    name = ""
+    with contextlib.suppress(UnicodeDecodeError):
         name = value.decode()
-    except UnicodeDecodeError:
-        name = ""
     if not name or len(name) > MAX_NAME_CHARS or has_unseen(name) or set(name) & set(',;"'):
-        raise Refused(
-            400,
-            "the name of the sender cannot be used",
-            f"Names have up to {MAX_NAME_CHARS} letters, no commas, and no space that cannot be seen.",
-        )
+        what_next = f"Names have up to {MAX_NAME_CHARS} letters, no commas, and no space that cannot be seen."
+        raise Refused(400, "the name of the sender cannot be used", what_next)
     return composed(name)
 
 
@@ -142,17 +139,16 @@ class VisibleRuns:
     def run(self, run_id: str) -> OpenRun:
         """The run with this id. Raises `NotFound`, which lists the visible runs, for a hidden one too."""
         run = self.find(run_id, is_fresh=True)
-        if run is not None:
-            run.note_question()
-            return run
-        visible = (run.id for run in self._library.runs if may_see(self._person, run))
-        ids = ", ".join(islice(visible, 10)) or "none"
-        raise NotFound(f"no run {run_id!r} is open; open runs: {ids}")
+        if run is None:
+            visible = (run.id for run in self._library.runs if may_see(self._person, run))
+            raise NotFound(f"no run {run_id!r} is open; open runs: {', '.join(islice(visible, 10)) or 'none'}")
+        run.note_question()
+        return run
 
     def find(self, run_id: str, *, is_fresh: bool = False) -> OpenRun | None:
-        """The run with this id, if it is open, and visible when its places were looked up last; with `is_fresh`, now.
+        """The run with this id, if it is open and visible: when its places were last looked up, or now with `is_fresh`.
 
-        The name of a run is enough as long as the person sees no other of that name.
+        The name of a run is enough if the person sees no other run of that name.
         """
         run = self._library.find(run_id)
         if run is not None and may_see(self._person, run, is_fresh=is_fresh):
@@ -170,7 +166,7 @@ Runs: TypeAlias = Library | VisibleRuns
 
 
 def who_sees_alike(person: Person | None) -> tuple[str, ...]:
-    """Stands for all people who see the same runs as this one: each alone, if there are rules."""
+    """Return a key that people who see the same runs share: with rules, each has one of its own."""
     return (person.name,) if person is not None and person.access.now.has_rules else ()
 
 
@@ -188,7 +184,7 @@ def may_see(person: Person, run: OpenRun, *, is_fresh: bool = False) -> bool:
 
 
 def still_sees(person: Person | None, runs: Sequence[OpenRun]) -> Callable[[], bool]:
-    """Return what tells whether a person still may see some runs: at once, while roles and rules stay as they are."""
+    """Return a check that a person still may see some runs: it is quick until roles or rules change."""
     access = None if person is None else person.access.now
 
     def check() -> bool:
@@ -210,6 +206,6 @@ def reason_for(person: Person | None, reason: str) -> str:
 
 
 def name_of(request: Request) -> str:
-    """Return the name of who of a team sends a request; empty without a team."""
+    """Return the name of the sender of a request; empty without a team."""
     person = request.scope.get(PERSON)
     return "" if person is None else str(person.name)

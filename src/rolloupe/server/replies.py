@@ -1,8 +1,7 @@
 """Replies: records as JSON bytes, errors as `ErrorReply`, a cache, validation by ETag, compression.
 
 Encoded replies stay in memory, bounded by bytes and by number; the least recently used goes first. A key contains the
-run's version, so a cached reply is never wrong, only unused. `clear` frees memory only: the index on disk is not a
-cache of replies, and without it every source would need a new scan.
+run's version, so a cached reply is never outdated.
 """
 
 import asyncio
@@ -37,7 +36,6 @@ ENTRY_BYTES = 512
 GZIP = "gzip"
 UNKEPT = {"cache-control": "no-store", "vary": "accept-encoding"}
 
-
 T = TypeVar("T")
 
 
@@ -57,25 +55,26 @@ class Reply(NamedTuple):
     is_gzip: bool = False
 
 
+Key = tuple[str, ...]
+
+
 class ReplyCache:
     """Replies by key. Rejects replies above a quarter of its size: one giant sample must not evict all others."""
 
     def __init__(self, limit_bytes: int, limit_entries: int) -> None:
         self.limit_bytes = limit_bytes
         self.limit_entries = limit_entries
-        self._replies: Lru[tuple[str, ...], Reply] = Lru(limit_entries, limit_bytes)
+        self._replies: Lru[Key, Reply] = Lru(limit_entries, limit_bytes)
         self.hits = self.misses = 0
 
-    def get(self, key: tuple[str, ...]) -> Reply | None:
+    def get(self, key: Key) -> Reply | None:
         """Return the reply for a key, if it is cached."""
         reply = self._replies.get(key)
-        if reply is None:
-            self.misses += 1
-        else:
-            self.hits += 1
+        self.hits += reply is not None
+        self.misses += reply is None
         return reply
 
-    def put(self, key: tuple[str, ...], reply: Reply) -> None:
+    def put(self, key: Key, reply: Reply) -> None:
         """Cache a reply, and evict the oldest ones to make room."""
         size = sum(map(len, key)) + len(reply.body) + ENTRY_BYTES
         if size * 4 > self.limit_bytes:
@@ -105,10 +104,9 @@ ReadRecord = Callable[[Callable[[], Reply], Callable[[], int]], Awaitable[Reply]
 
 
 class Replies:
-    """Makes replies. A route passes a version and a function that makes its record.
+    """Makes replies from functions that make records: encoded, compressed, cached, in a thread.
 
-    The rest is done here: a 304 if the client has it, the cache, a thread, encoding, compression. Several who wait for
-    the same answer wait for the same work.
+    Requests that wait for the same answer share the work.
     """
 
     def __init__(
@@ -116,8 +114,8 @@ class Replies:
     ) -> None:
         self._cache, self._in_thread, self._in_quick_thread = cache, in_thread, in_quick_thread
         self._read, self._is_loopback = read, is_loopback
-        self._begun: dict[tuple[str, ...], asyncio.Task[Reply]] = {}
-        self._asked: dict[tuple[str, ...], asyncio.Future[Reply]] = {}
+        self._begun: dict[Key, asyncio.Task[Reply]] = {}
+        self._asked: dict[Key, asyncio.Future[Reply]] = {}
 
     async def answer(
         self,
@@ -129,11 +127,8 @@ class Replies:
     ) -> Response:
         """Reply with the record of `make`, which depends only on the version and the address.
 
-        `size_bytes` returns the size of the record to read, if there is one. `in_thread` runs `make`, else a thread of
-        queries does.
-
-        Read the version before the data: a page requests data again if it is newer than its version, but would never
-        request older data again.
+        `size_bytes` returns the size of the record to read, if there is one. `in_thread` runs `make`, by default a
+        thread of queries. Read the version before the data: a page requests newer data again, but never older data.
         """
         place = (request.scope["path"], request.scope["query_string"].decode("latin-1"))
         tag = etag(version, *place)
@@ -142,49 +137,44 @@ class Replies:
             return Response(status_code=304, headers=caching)
         return response_of(await self._cached(request, (version, *place), make, size_bytes, in_thread), caching)
 
-    async def remembered(self, request: Request, key: tuple[str, ...], make: Callable[[], Made]) -> Response:
+    async def remembered(self, request: Request, key: Key, make: Callable[[], Made]) -> Response:
         """Reply to a question: `key` contains it, with the body of a POST, and the versions of the runs."""
         return response_of(await self._cached(request, key, make), UNKEPT)
 
     async def _cached(
         self,
         request: Request,
-        key: tuple[str, ...],
+        key: Key,
         make: Callable[[], Made],
         size_bytes: Callable[[], int] | None = None,
         in_thread: InThread | None = None,
     ) -> Reply:
-        key = (*key, GZIP if accepts_gzip(request.headers) else "")
+        key, made = (*key, _coding(request)), self._encoder(request, make)
+
+        async def make_and_keep() -> Reply:
+            if size_bytes is not None:
+                reply = await self._read(made, size_bytes)
+            else:
+                reply = await (in_thread or self._in_thread)(made)
+            self._cache.put(key, reply)
+            return reply
+
         reply = self._cache.get(key)
         if reply is not None:
             return reply
-        made = self._encoder(request, make)
-        if in_thread is not None:
-            async with QUOTAS.get().looks:
-                reply = self._cache.get(key)
-                if reply is None:
-                    reply = await in_thread(made)
-                    self._cache.put(key, reply)
-                return reply
-        async with QUOTAS.get().questions:
+        async with QUOTAS.get().questions if in_thread is None else QUOTAS.get().looks:
             reply = self._cache.get(key)
             if reply is not None:
                 return reply
-
-            async def make_once() -> Reply:
-                try:
-                    reply = await (self._in_thread(made) if size_bytes is None else self._read(made, size_bytes))
-                    self._cache.put(key, reply)
-                    return reply
-                finally:
-                    del self._begun[key]
-
+            if in_thread is not None:
+                return await make_and_keep()
             if key not in self._begun:
-                self._begun[key] = asyncio.create_task(make_once())
+                task = self._begun[key] = asyncio.create_task(make_and_keep())
+                task.add_done_callback(lambda _: self._begun.pop(key))
             return await asyncio.shield(self._begun[key])  # others wait for it as well
 
     def _encoder(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:
-        """What makes a reply in a thread: encoded, and compressed if that helps."""
+        """Return a function that makes a reply: encoded, and compressed if that helps."""
         headers, is_loopback = request.headers, self._is_loopback
 
         def encode() -> Reply:
@@ -197,26 +187,30 @@ class Replies:
         return encode
 
     async def fresh(self, request: Request, make: Callable[[], Made], *, is_quick: bool = False) -> Response:
-        """Reply with a record that is only valid now. What is quick does not wait behind queries."""
+        """Reply with a record that is only valid now. Quick replies do not wait behind queries."""
         made = self._encoder(request, make)
         if is_quick:
             return response_of(await self._in_quick_thread(made), UNKEPT)
         async with QUOTAS.get().questions:
             return response_of(await self._in_thread(made), UNKEPT)
 
-    async def fresh_for_all(self, request: Request, who: tuple[str, ...], make: Callable[[], Made]) -> Response:
-        """Reply as `fresh`, quickly: one record for all of `who` that ask before it is begun."""
-        key = (request.scope["path"], *who, GZIP if accepts_gzip(request.headers) else "")
+    async def fresh_for_all(self, request: Request, who: Key, make: Callable[[], Made]) -> Response:
+        """Reply as `fresh`, quickly: requests by `who` that come before the work begins share one record."""
+        key = (request.scope["path"], *who, _coding(request))
         task = self._asked.get(key)
         if task is None:
             made = self._encoder(request, make)
 
-            def begun() -> Reply:
-                del self._asked[key]  # whoever asks from now on may know of something newer
+            def begin() -> Reply:
+                del self._asked[key]  # a later request may know of something newer
                 return made()
 
-            task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begun))
+            task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begin))
         return response_of(await asyncio.shield(task), UNKEPT)
+
+
+def _coding(request: Request) -> str:
+    return GZIP if accepts_gzip(request.headers) else ""
 
 
 def response_of(reply: Reply, headers: dict[str, str]) -> Response:
@@ -229,18 +223,17 @@ def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    body = encoding.encode(ErrorReply(error=error, next=what_next, place=place))
-    return Response(body, status, dict(headers or {}), media_type=JSON)
+    return json_response(ErrorReply(error=error, next=what_next, place=place), status, headers)
+
+
+def json_response(record: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return the response with a record, at once."""
+    return Response(encoding.encode(record), status, headers, media_type=JSON)
 
 
 def attachment(name: str) -> dict[str, str]:
     """Return the headers that make a browser save the reply under a name."""
     return {"content-disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "cache-control": "no-store"}
-
-
-def no_content(headers: Mapping[str, str]) -> Response:
-    """Return an empty reply."""
-    return Response(status_code=204, headers=dict(headers))
 
 
 def etag(*parts: str) -> str:

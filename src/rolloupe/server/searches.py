@@ -5,7 +5,6 @@ message waits: later hits are added to it.
 """
 
 import asyncio
-import contextlib
 import secrets
 import threading
 from collections.abc import AsyncGenerator, Sequence
@@ -22,7 +21,7 @@ from rolloupe.wire.session import SearchEvent, SearchHit, StepFound, TranscriptH
 RUNNING = 4
 """Searches that run at a time: all share the threads that read."""
 RUNNING_OF_ONE = 2
-"""The same for one person of a team, whose further searches wait: others can search as well."""
+"""Searches of one person of a team that run at a time; further ones wait."""
 WAITING = 100
 """Searches that run or wait; further ones are refused."""
 KEPT = 16
@@ -33,6 +32,12 @@ LISTED = 2000
 """Hits of one search that a page can request."""
 QUIET_S = 0.15
 """How often the client gets progress, which also detects a closed connection."""
+
+
+SUMS = (
+    "found", "reports", "known_reports", "samples", "known_samples", "searched_bytes", "known_bytes", "from_sources",
+)  # fmt: skip
+"""Numbers of an event that add up over the runs."""
 
 
 class Running:
@@ -95,28 +100,21 @@ class Running:
             hits, self._new_hits = self._new_hits, []
             transcripts, self._new_transcripts = self._new_transcripts, []
             progress, listed = list(self._progress), len(self._hits)
+        error, is_stopped = self._error if is_over else None, self.stop.is_set()
         notes = [*self._notes, *(note for one in progress for note in one.notes)]
-        if is_over and isinstance(self._error, RolloupeError):
-            notes.append(str(self._error))
-        elif is_over and self._error is not None:
-            say_failure("a search", self._error)
+        if isinstance(error, RolloupeError):
+            notes.append(str(error))
+        elif error is not None:
+            say_failure("a search", error)
             notes.append("a defect in the server: read its output")
         kind = "progress" if self._is_begun else "waiting"
-        if is_over and self._error is not None:
-            kind = "failed"
-        elif is_over or self.stop.is_set():
-            kind = "stopped" if self.stop.is_set() else "over"
-        sums = (
-            "found", "reports", "known_reports", "samples", "known_samples", "searched_bytes", "known_bytes",
-            "from_sources",
-        )  # fmt: skip
+        if is_over or is_stopped:
+            kind = "failed" if error else "stopped" if is_stopped else "over"
         event = SearchEvent(
             search=self.id,
             kind=kind,
             hits=hits,
-            found_by_run={
-                run.id: one.found for (run, _), one in zip(self._searches, progress, strict=True) if one.found
-            },
+            found_by_run={run: one.found for run, one in zip(self.runs, progress, strict=True) if one.found},
             found_since=[
                 StepFound(split=split, step=step, found=found)
                 for _, search in self._searches
@@ -127,9 +125,9 @@ class Running:
             transcripts_found=sum(one.transcripts for one in progress),
             notes=notes,
             indexing=[run.id for run, _ in self._searches if run.progress().phase == "scalars"],
-            **{name: sum(getattr(one, name) for one in progress) for name in sums},
+            **{name: sum(getattr(one, name) for one in progress) for name in SUMS},
         )
-        return event, is_over or self.stop.is_set()
+        return event, is_over or is_stopped
 
     def page(self, offset: int, limit: int) -> list[SearchHit]:
         """Return a range of hits. Raises `SourceChanged` if the index has changed too much since."""
@@ -176,12 +174,7 @@ class Searches:
         self._tabs[place] = running
         for expired in self._by_id.put(running.id, running):
             expired.stop.set()
-        over, loop = asyncio.Event(), asyncio.get_running_loop()
-
-        def end(_: Future[None]) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop has ended meanwhile
-                loop.call_soon_threadsafe(over.set)
-
+        over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         work: Future[None] | None = None
         try:
             is_last = False
@@ -191,11 +184,10 @@ class Searches:
                     work = self._threads.submit(running.go)
                     self._running[work] = running.person
                     work.add_done_callback(self._running.pop)
-                    work.add_done_callback(end)
+                    over = asyncio.wrap_future(work)
                 event, is_last = running.event()
                 yield encoding.encode(event) + b"\n"
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(over.wait(), QUIET_S)
+                await asyncio.wait([over], timeout=QUIET_S)
         finally:
             running.stop.set()
             if work is not None:

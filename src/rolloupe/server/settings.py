@@ -1,4 +1,4 @@
-"""The settings of a server, a record that every part of it reads and none changes, and the options that make it."""
+"""The settings of a server, which are never changed, and the options that they follow from."""
 
 import re
 import secrets
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from rolloupe.server.people import Team
 
 BASE_PATH = re.compile(r"(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*)*")
-"""No segment may begin with a dot, so none is `..`, and no character has a meaning in HTML or in a header."""
+"""No segment begins with a dot, so none is `..`; no character has a meaning in HTML or in a header."""
 
 HOST = re.compile(r"\*|[A-Za-z0-9_.-]{1,253}|\[?[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*\]?")
 ORIGIN = re.compile(r"\*|https?://([A-Za-z0-9_.-]{1,253}|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?/?")
@@ -77,7 +77,7 @@ class ViewerOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class TeamOptions:
-    """How somebody starts a server for a team."""
+    """How a person starts a server for a team."""
 
     listen: str = option(
         "127.0.0.1:8080",
@@ -200,17 +200,17 @@ def base_path_of(text: str, option: str = "--base-path") -> str:
 
 def hosts_of(words: Iterable[str]) -> tuple[str, ...]:
     """Return the names of --allow-host. Raises `BadQuery` for a name that no `Host` header could match."""
-    names = tuple(words)
-    for name in names:
-        if not HOST.fullmatch(name):
-            raise BadQuery(f"--allow-host {name!r} is not a name; give it without http:// and a port, or give *")
-    return names
+    return _checked(words, HOST, "--allow-host {!r} is not a name; give it without http:// and a port, or give *")
 
 
 def origins_of(words: Iterable[str]) -> tuple[str, ...]:
     """Return the origins of --cors. Raises `BadQuery` for an origin that no `Origin` header could match."""
-    origins = tuple(words)
-    for origin in origins:
-        if not ORIGIN.fullmatch(origin):
-            raise BadQuery(f"--cors {origin!r} is not an origin; give one such as https://notes.example, or give *")
-    return origins
+    return _checked(words, ORIGIN, "--cors {!r} is not an origin; give one such as https://notes.example, or give *")
+
+
+def _checked(words: Iterable[str], pattern: re.Pattern[str], error: str) -> tuple[str, ...]:
+    checked = tuple(words)
+    for word in checked:
+        if not pattern.fullmatch(word):
+            raise BadQuery(error.format(word))
+    return checked

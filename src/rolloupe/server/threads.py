@@ -1,6 +1,6 @@
 """The threads of a server: a few for each kind of work, so that quick answers never wait behind slow ones.
 
-In a team, quotas bound how many of them answer one person: the others do not wait behind many requests of one.
+In a team, quotas limit how many threads answer one person, so that the others need not wait.
 """
 
 import asyncio
@@ -17,19 +17,16 @@ Quota = AbstractAsyncContextManager[Any]
 
 
 class Quotas(NamedTuple):
-    """Limits held while answering one person."""
+    """Limits held while answering one person: for questions, and for looks at a whole step or run."""
 
     questions: Quota
-    """For a question."""
     looks: Quota
-    """For a look at a whole step or run, of which there is one at a time."""
 
 
 UNBOUNDED = Quotas(nullcontext(), nullcontext())
 
 QUOTAS: ContextVar[Quotas] = ContextVar("quotas", default=UNBOUNDED)
-"""The quotas of whoever sends the request that is handled now."""
-
+"""The quotas of the person who sent the current request."""
 
 T = TypeVar("T")
 
@@ -54,56 +51,47 @@ class Stopping(RolloupeError):
         super().__init__("the server is stopping")
 
 
+class Pool:
+    """Threads for one kind of work."""
+
+    def __init__(self, server: "Threads", name: str, threads: int = 1) -> None:
+        self._server = server
+        self.threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
+        self.running: set[Future[Any]] = set()
+        """The work under way, with or without a request that waits for it."""
+
+    async def __call__(self, work: Callable[[], T]) -> T:
+        """Do the work in a thread, and wait for its result."""
+        if self._server.is_closed:
+            raise Stopping
+        future = self.threads.submit(copy_context().run, work)
+        self.running.add(future)
+        future.add_done_callback(self.running.discard)
+        return await self._server.result(future)
+
+
 class Threads:
-    """Does blocking work for the event loop. Every method raises `Stopping` if the server stops meanwhile."""
+    """Does blocking work for the event loop. Every pool raises `Stopping` if the server stops meanwhile."""
 
     def __init__(self) -> None:
-        sizes = {"query": QUERY_THREADS, "quick": QUICK_THREADS, "file": FILES}
-        alone = ("reading", "record size", "step", "look")  # one at a time, as each takes seconds or much memory
-        self._pools = {
-            name: ThreadPoolExecutor(size, thread_name_prefix=name)
-            for name, size in (sizes | dict.fromkeys(alone, 1)).items()
-        }
-        self._reading: set[Future[Any]] = set()
+        self.query = Pool(self, "query", QUERY_THREADS)
+        self.quick = Pool(self, "quick", QUICK_THREADS)
+        """For work that takes milliseconds: no query keeps these threads busy."""
+        self.file = Pool(self, "file", FILES)
+        self.step = Pool(self, "step")
+        """For work that reads the samples of a step, one at a time."""
+        self.look = Pool(self, "look")
+        """For work that looks at a whole run and takes much memory, one at a time."""
+        self._record, self._record_size = Pool(self, "record"), Pool(self, "record size")
+        self._pools = (self.query, self.quick, self.file, self.step, self.look, self._record, self._record_size)
         self._waiting: set[asyncio.Future[Any]] = set()
-        self._running: set[Future[Any]] = set()
         self.is_closed = False
-
-    async def query(self, work: Callable[[], T]) -> T:
-        """Do blocking work in one of a few threads."""
-        return await self._in("query", work)
-
-    async def quick(self, work: Callable[[], T]) -> T:
-        """Do work that takes milliseconds, in a thread that no query keeps busy."""
-        return await self._in("quick", work)
-
-    async def step(self, work: Callable[[], T]) -> T:
-        """Do work that reads the samples of a step: one such work at a time."""
-        return await self._in("step", work)
-
-    async def look(self, work: Callable[[], T]) -> T:
-        """Do work that looks at a whole run and takes much memory: one such work at a time."""
-        return await self._in("look", work)
-
-    async def file(self, work: Callable[[], T]) -> T:
-        """Do work for a file that is sent."""
-        return await self._in("file", work)
 
     async def read(self, work: Callable[[], T], size_bytes: Callable[[], int]) -> T:
         """Read a record: in the record thread, unless it is busy and the record small."""
-        if self._reading and await self._in("record size", size_bytes) <= LARGE_BYTES:
+        if self._record.running and await self._record_size(size_bytes) <= LARGE_BYTES:
             return await self.quick(work)
-        return await self._in("reading", work, self._reading)
-
-    async def _in(self, pool: str, work: Callable[[], T], among: set[Future[Any]] | None = None) -> T:
-        """Do work in a pool. `among` contains the work until it is done, even if no request waits for it."""
-        if self.is_closed:
-            raise Stopping
-        future = self._pools[pool].submit(copy_context().run, work)
-        for futures in (self._running, *([] if among is None else [among])):
-            futures.add(future)
-            future.add_done_callback(futures.discard)
-        return await self.result(future)
+        return await self._record(work)
 
     async def result(self, future: "Future[T]") -> T:
         """Wait for a thread's result; `close` can end the wait, and the work is never cancelled."""
@@ -129,7 +117,7 @@ class Threads:
     @property
     def running(self) -> int:
         """How much work is under way, with or without a request that waits for it."""
-        return len(self._running)
+        return sum(len(pool.running) for pool in self._pools)
 
     def close(self) -> None:
         """Release waiting requests, and start nothing more. Call it on the event loop, or after its end."""
@@ -137,5 +125,5 @@ class Threads:
         for waiter in self._waiting:
             if not waiter.done() and not waiter.get_loop().is_closed():
                 waiter.set_exception(Stopping())
-        for pool in self._pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
+        for pool in self._pools:
+            pool.threads.shutdown(wait=False, cancel_futures=True)

@@ -34,20 +34,25 @@ def number(value: float | None) -> Number:
 
 
 _COPIED: dict[tuple[Any, ...], list[tuple[str, int, bool]]] = {}
-"""By record, types of sources, and names of own values: what is copied, from which source, and if it is a `Number`."""
+"""By record, types of sources, and names of own values: the copied fields, the source of each, and if it is a `Number`.
+"""
 
 
 def record_from(kind: type[S], *sources: object, **own: Any) -> S:
-    """Return a record with its own values, and those of the same names in the first source that has them.
+    """Return a record with its own values, and each other field from the first source that has it.
 
-    Raises `TypeError` for a field without a default that nobody has.
+    Raises `TypeError` for a field that no source has, with or without a default: a source may have renamed it.
     """
     key = (kind, *map(type, sources), *own)
     if key not in _COPIED:
-        hints = get_type_hints(kind)
-        places = [(name, n) for name in hints if name not in own for n, one in enumerate(sources) if hasattr(one, name)]
-        first = dict(reversed(places))
-        _COPIED[key] = [(name, place, hints[name] == Number) for name, place in first.items()]
+        copied = []
+        for name, hint in get_type_hints(kind).items():
+            places = [place for place, source in enumerate(sources) if hasattr(source, name)]
+            if name not in own and not places:
+                raise TypeError(f"no value for {kind.__name__}.{name}: no source has a field of that name")
+            if name not in own:
+                copied.append((name, places[0], hint == Number))
+        _COPIED[key] = copied
     for name, place, is_number in _COPIED[key]:
         value = getattr(sources[place], name)
         own[name] = number(value) if is_number and not isinstance(value, str) else value
@@ -58,25 +63,16 @@ MAX_DEPTH = 100
 """A note replaces deeper nesting: encoders and browsers recurse."""
 
 
-def encode(record: msgspec.Struct) -> bytes:
-    """Encode a record as JSON."""
+def encode(answer: msgspec.Struct | dict[str, Any]) -> bytes:
+    """Encode a record, or values as `plain` returns them, as JSON."""
     try:
-        return _encoder.encode(record)
+        return _encoder.encode(answer)
     except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(record, enc_hook=_named)))
-
-
-def encode_plain(answer: dict[str, Any]) -> bytes:
-    """Encode an answer of dictionaries, lists, texts and numbers as JSON."""
-    numbers = plain(answer)
-    try:
-        return _encoder.encode(numbers)
-    except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(numbers))
+        return msgspec.json.encode(cleaned(msgspec.to_builtins(answer, enc_hook=_named)))
 
 
 def _named(value: object) -> Number:
-    """Write a number that JSON lacks: a `NonFinite` or a `LargeInteger`."""
+    """Encode a `NonFinite` or a `LargeInteger`."""
     if isinstance(value, float | int):
         return number(value)
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")

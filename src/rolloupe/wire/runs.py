@@ -19,7 +19,7 @@ class SplitItem(Struct, kw_only=True):
     steps: int
     samples: int
     discarded: int | None
-    """Number of discarded samples: rewards cover the others. None if annotations decide."""
+    """Number of discarded samples, which rewards leave out. None if annotations decide."""
     first_step: int | None
     last_step: int | None
     reward_min: Number
@@ -51,7 +51,6 @@ class RunItem(Struct, kw_only=True):
     splits: list[SplitItem]
     problems: int
     may_report: bool
-    """False if no step has a report."""
     has_metrics_alone: bool
     """True if its files are read, and hold no sample but the trainer's metrics."""
     progress: IndexProgress
@@ -87,7 +86,6 @@ class ConfigsReply(Struct, kw_only=True):
     runs: list[ConfigItem]
     """The runs that have a configuration."""
     left: int
-    """Number of runs left out because there are too many."""
 
 
 class NoteView(Struct, kw_only=True):
@@ -118,7 +116,6 @@ class StepsReply(Struct, kw_only=True):
     samples: list[int]
     """Number of trained samples; the mean reward covers them."""
     discarded: list[int]
-    """Number of discarded samples."""
     reward_mean: list[Number]
     """Mean over finite rewards."""
     reward_std: list[Number]
@@ -170,15 +167,15 @@ class CurveData(Struct, kw_only=True):
     left_out: int = 0
     """The number of outliers left out of the range; they are not among the points."""
     reach: list[float] | None = None
-    """Where outliers are left out: the least and the greatest x of the range with them."""
+    """The least and the greatest x of the range including outliers, if outliers are left out."""
     x: list[float] | None = None
     """The x of each point, if the request names one: it may fall, or be the same for several points."""
     without_x: int = 0
-    """The number of points of the range left out since their step has no finite x."""
+    """The number of points of the range whose step has no finite x; they are left out."""
     x_start_s: float | None = None
-    """For elapsed time: when it begins, in seconds since 1970."""
+    """The start of elapsed time, in seconds since 1970."""
     with_value: list[int] | None = None
-    """The number of samples that each point rests on, of so many `samples`; null where every sample has a value."""
+    """The number of `samples` with a value at each point; null where every sample has one."""
     samples: list[int] | None = None
     error: str = ""
     """Why this run has no such curve, with the nearest names; empty if it has one."""
@@ -199,23 +196,21 @@ class CatalogueEntry(Struct, kw_only=True):
     section: str
     unit: str
     about: str
-    """What it is, in a sentence; empty where nobody but the framework knows."""
+    """Its meaning, in a sentence; empty where only the framework knows it."""
     low: Number
-    """The bounds of the values of its samples; null where they are unknown."""
+    """The lower bound of the values of its samples; null if unknown."""
     high: Number
 
 
 class CatalogueReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/catalogue?split=`: the curves that a run has, by section."""
 
-    run: str
     entries: list[CatalogueEntry]
     left_out: int
-    """Number of entries left out of the list."""
 
 
 class AlarmItem(Struct, kw_only=True):
-    """What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list."""
+    """An alarm of a rule; `where`, `sort` and `descending` list the samples that show it."""
 
     rule: str
     severity: str
@@ -239,14 +234,11 @@ class AlarmItem(Struct, kw_only=True):
 class AlarmsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first."""
 
-    run: str
     rules: int
-    """How many rules there are."""
     alarms: list[AlarmItem]
     left_out: int
-    """Number of further alarms, which are not in the list."""
     unchecked: list[UncheckedRule]
-    """The rules that the run has too little for."""
+    """The rules that could not be checked, and why."""
 
 
 class CurvesReply(Struct, kw_only=True):
@@ -266,10 +258,6 @@ class DistributionReply(Struct, kw_only=True):
     to, not including, `edges[i + 1]`; column `i` covers the steps from `first_steps[i]` to `last_steps[i]`.
     """
 
-    run: str
-    version: str
-    name: str
-    split: str
     edges: list[float]
     first_steps: list[int]
     last_steps: list[int]
@@ -284,9 +272,7 @@ class RunMetricItem(Struct, kw_only=True):
     last: Number
     last_step: int | None
     highest: Number
-    highest_step: int | None
     lowest: Number
-    lowest_step: int | None
     smooth: Number
     """The moving average at the last value."""
 
@@ -309,8 +295,6 @@ class RunsCatalogueReply(Struct, kw_only=True):
     """`GET /api/catalogue`: the curves of all runs that were looked at in time."""
 
     entries: list[CatalogueEntry]
-    runs_with: list[int]
-    """The number of runs that have each of `entries`."""
     left: int
     """Number of runs without an answer yet: the next request continues with them."""
 
@@ -329,9 +313,7 @@ class ProblemItem(Struct, kw_only=True):
 class ProblemsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/problems?offset=&limit=`."""
 
-    run: str
     total: int
-    offset: int
     problems: list[ProblemItem]
 
 
@@ -344,10 +326,10 @@ class TrackerItem(Struct, kw_only=True):
     name: str
     """The run's name there; empty without one."""
     metrics: list[str]
-    """The metrics that it adds to the trainer's own; the first ones, if there are too many."""
+    """The first of the metrics that it adds to the trainer's own."""
     metric_count: int
     step_name: str
-    """The metric that holds the trainer's step; empty where steps are as the tracker counts."""
+    """The metric that holds the trainer's step; empty where the tracker counts steps."""
     note: str
     """What was not read, and why."""
 
@@ -362,7 +344,6 @@ class ReportSteps(Struct, kw_only=True):
 class AboutReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/about`: everything that the run holds except its samples."""
 
-    run: str
     path: str
     format: str
     reason: str
@@ -372,7 +353,6 @@ class AboutReply(Struct, kw_only=True):
     code_diff: str
     files: list[RunFile]
     files_left: int
-    """Number of files left out of the list."""
     reports: list[ReportSteps]
     trackers: list[TrackerItem]
     superseded: int
@@ -380,16 +360,7 @@ class AboutReply(Struct, kw_only=True):
 
 
 class ReportNode(LogNode, kw_only=True):
-    """A piece of a step's logged outline, with its turns as the page reads them."""
+    """A piece of a step's logged outline; `GET /api/runs/{run}/report?split=&step=` returns the outermost one."""
 
     turns: list[TurnView]  # type: ignore[assignment]
     children: "list[ReportNode]"  # type: ignore[assignment]
-
-
-class ReportReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline."""
-
-    run: str
-    split: str
-    step: int
-    root: ReportNode

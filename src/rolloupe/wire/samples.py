@@ -34,62 +34,51 @@ class GroupItem(Struct, kw_only=True):
     """By column of the reply, a value for each of `members`."""
 
 
-class GroupsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
+class ListReply(Struct, kw_only=True):
+    """What a page of groups and a page of samples share.
 
-    The scope is one step, a range (`step_min=`, `step_max=`), or without either the whole split. `sort` is `index` or a
-    column, which orders groups by its mean and the samples of a group by its value. `column` may appear several times;
-    `usual=1` adds the most informative columns after them.
+    Both take `split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`. The scope is one step, a range
+    (`step_min=`, `step_max=`), or without either the whole split. `column` may appear several times. With `around=ID`,
+    the page is the one with this sample.
     """
 
-    run: str
-    split: str
     version: str
     total: int
-    """Number of groups."""
-    samples: int
-    """Number of samples that match the filter."""
+    """Number of groups, or of samples, that match the filter."""
     of: int
     """Number of samples in the scope, whatever the filter."""
     offset: int
     stamp: int
     """The stamp of the step, if the scope is one step: see `StepsReply.stamps`."""
     pending: int
-    """As in `SamplesReply`."""
-    discarded: int
-    """With a filter on trained samples: the discarded ones in scope that match it too."""
-    reasons: list[str]
-    """As in `SamplesReply`."""
-    columns: list[str]
-    groups: list[GroupItem]
-
-
-class SamplesReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
-
-    The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
-    order of their first sample. With `around=ID`, the page is the one with this sample. `column` may appear several
-    times.
-    """
-
-    run: str
-    split: str
-    version: str
-    total: int
-    """Number of samples that match the filter."""
-    of: int
-    """Number of samples in the scope, whatever the filter."""
-    offset: int
-    stamp: int
-    """The stamp of the step: see `StepsReply.stamps`."""
-    pending: int
     """Samples in scope still without a derived metric of the filter or order: its value counts as missing."""
     discarded: int
     """With a filter on trained samples: the discarded ones in scope that match it too."""
     reasons: list[str]
-    """What the samples in scope lack of what the filter names: if none matches, or if it names what only some have."""
+    """Why the filter matches no sample, or only some: names in it that samples lack."""
     columns: list[str]
-    """The requested columns, whose values each sample has."""
+    """The columns whose values each sample has."""
+
+
+class GroupsReply(ListReply, kw_only=True):
+    """`GET /api/runs/{run}/groups`.
+
+    `sort` is `index` or a column, which orders groups by its mean and the samples of a group by its value. `usual=1`
+    adds the most informative columns after the requested ones.
+    """
+
+    samples: int
+    """Number of samples that match the filter."""
+    groups: list[GroupItem]
+
+
+class SamplesReply(ListReply, kw_only=True):
+    """`GET /api/runs/{run}/samples`, also with `group=`.
+
+    Sorted by `index`, the samples of a group are adjacent, and groups follow the order of their first sample.
+    """
+
+    run: str
     samples: list[SampleItem]
 
 
@@ -105,7 +94,7 @@ class PartView(Struct, kw_only=True):
     image: bool
     """True if `/sample/image` returns an image from the record; `text` describes it."""
     cut: int
-    """Number of further characters, which only the raw record holds."""
+    """Number of further characters: only the raw record holds them."""
 
 
 class TurnView(Struct, kw_only=True):
@@ -166,8 +155,16 @@ class Reference(Struct, kw_only=True):
     gap: Number
 
 
-class SampleReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/sample?id=`: one whole sample."""
+class TurnsReply(Struct, kw_only=True):
+    """`GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample."""
+
+    turns: list[TurnView]
+    turn_from: int
+    turn_total: int
+
+
+class SampleReply(TurnsReply, kw_only=True):
+    """`GET /api/runs/{run}/sample?id=`: one whole sample, with its first page of turns."""
 
     id: str
     run: str
@@ -196,10 +193,6 @@ class SampleReply(Struct, kw_only=True):
     group_ids: list[str]
     """Ids of the group's samples in order (at most 1,000 around this one)."""
     facts: list[Fact]
-    turns: list[TurnView]
-    """A page of the turns; `/sample/turns` has the others."""
-    turn_from: int
-    turn_total: int
     chars: int
     """Number of characters of the transcript, the reference and the label."""
     label: str
@@ -213,23 +206,13 @@ class SampleReply(Struct, kw_only=True):
     source: SourceInfo
 
 
-class TurnsReply(Struct, kw_only=True):
-    """`GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample."""
-
-    id: str
-    turns: list[TurnView]
-    turn_from: int
-    turn_total: int
-
-
 class MemberPiece(Struct, kw_only=True):
-    """A stretch of an answer: the start that all answers share, text shared with the compared answer, or the rest."""
+    """A stretch of an answer: `common` to all answers, then `shared` with the compared answer, then its `own` text."""
 
     turn: int
     role: str
     name: str
     kind: str
-    """As in `PartView`."""
     common: str
     shared: str
     own: str
@@ -241,7 +224,6 @@ class MemberText(Struct, kw_only=True):
     id: str
     pieces: list[MemberPiece]
     chars: int
-    """Length of the whole answer."""
     skipped: int
     """Characters at the start, which all answers share, that are not sent."""
     cut: int
@@ -256,7 +238,7 @@ class MemberText(Struct, kw_only=True):
 class MembersReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
 
-    At most 64 answers: those around the sample, or around it among those of `only`, which may appear several times.
+    The reply has the 64 answers around the sample, or around it among those of `only`, which may appear several times.
     Each has up to `chars` characters after the shared start, and the last `lead` characters of that start.
     """
 
@@ -308,7 +290,6 @@ class SharedPromptsReply(Struct, kw_only=True):
 class RawReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced)."""
 
-    id: str
     source: SourceInfo
     text: str
     size_bytes: int
@@ -320,7 +301,6 @@ class RawReply(Struct, kw_only=True):
 class TextReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
 
-    id: str
     text: str
     chars: int
     start: int
@@ -363,60 +343,57 @@ class TokenArray(Struct, kw_only=True):
     dtype: str
     """`f8`, `f4` (series and coefficients in a report), `i4`, `u4` or `u1`, little-endian."""
     offset: int
-    """A multiple of 8."""
     length: int
     title: str = ""
     """What people call the series; this field and those below belong to series alone."""
     about: str = ""
-    """The definition of the series."""
     origin: Literal["recorded", "derived", "difference"] = "recorded"
     """`difference`: a recorded series minus the same series, computed."""
     scale: Literal["linear", "symmetric", "log"] = "linear"
     """How to colour the series unless the reader chooses; `symmetric` has two hues around 0."""
 
 
-class MaskRuleInfo(Struct, kw_only=True):
-    """A rule that takes tokens out of the loss: those beyond one of its limits."""
+class RuleInfo(Struct, kw_only=True):
+    """A rule about tokens."""
 
     name: str
     title: str
-    series: str
-    """The series that the rule compares."""
-    limits: list[Limit]
     is_of_run: bool
     """True if the run was trained with it."""
 
 
-class UpdateRuleInfo(Struct, kw_only=True):
+class MaskRuleInfo(RuleInfo, kw_only=True):
+    """A rule that takes tokens out of the loss: those beyond one of its limits."""
+
+    series: str
+    """The series that the rule compares."""
+    limits: list[Limit]
+
+
+class UpdateRuleInfo(RuleInfo, kw_only=True):
     """A rule that says what a step of training does to each token."""
 
-    name: str
-    title: str
     about: str
     thresholds: dict[str, float]
     """By name: the run's, else the usual ones."""
     kl_weight: float
     """The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`."""
     kl_setting: str
-    """The setting of the run that says so."""
+    """The setting of the run that has this weight."""
     left_out: dict[str, float]
     """By setting, the weights of penalties in the run's loss that the coefficients leave out."""
     aggregation: Aggregation | None
     """How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say."""
-    is_of_run: bool
-    """True if the run was trained with it."""
     read_from: str
-    """The settings of the run that say so."""
+    """The settings of the run that name the rule."""
 
 
 class UpdatePush(Struct, kw_only=True):
-    """The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+    """The sums of the absolute coefficients of some trained tokens: `up`, `down`, and `lost` to the rule.
 
-    A share of the update is a share of `up + down + lost` of all tokens, whichever of the three it is of.
-
-    `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
-    the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or
-    above 1e290: the sums leave them out.
+    The denominator of shares is `up + down + lost` of all tokens. `taken_out` counts the tokens that the rule takes
+    out, `unmoved` those with an advantage of 0, `uncounted` those whose coefficient is unknown, infinite or above
+    1e290: the sums leave them out.
     """
 
     name: str
@@ -450,16 +427,11 @@ class SampleDifference(Struct, kw_only=True):
     tokens: int
 
 
-class UpdateReply(Struct, kw_only=True):
+class UpdateReply(SampleUpdate, kw_only=True):
     """What a step does to the samples of a group or of a step: those that push most first."""
 
-    rule: str
-    whole: UpdatePush
     by_sample: list[UpdatePush]
     by_group: list[UpdatePush]
-    by_role: list[UpdatePush]
-    by_string: list[UpdatePush]
-    by_position: list[UpdatePush]
     samples: int
     effective_samples: Number
     """The effective sample size, from the ratios of the sequences; null if no sample has a ratio."""
@@ -468,16 +440,13 @@ class UpdateReply(Struct, kw_only=True):
     unnamed: int
     """How many tokens `by_string` leaves out because the samples have more different strings than are kept."""
     differing: list[SampleDifference]
-    """The samples with tokens that another rule treats differently, most tokens first, if `against` names one."""
+    """The samples with tokens that the rule `against` treats differently, most tokens first; at most 500."""
     differing_samples: int
-    """How many such samples there are: `differing` lists at most 500."""
 
 
 class TopLogprobsReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them."""
 
-    id: str
-    token: int
     alternatives: list[Alternative]
 
 
@@ -490,14 +459,13 @@ class TokensHeader(Struct, kw_only=True):
     count: int
     arrays: list[TokenArray]
     rules: list[MaskRuleInfo]
-    """The rules of masks that the series of the sample suffice for, the run's own first."""
+    """The rules of masks that can be applied to the series of the sample, the run's own first."""
     updates: list[UpdateRuleInfo]
-    """The rules of updates that they suffice for, the run's own first."""
+    """The rules of updates that can be applied to them, the run's own first."""
     update: SampleUpdate | None
     """For a request that names a rule."""
     spelling: Literal["plain", "bytes", "pieces"]
-    """How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank."""
+    """How the strings are written: as text, with letters for bytes, or with `▁` for a blank."""
     has_alternatives: bool
-    """True if the record holds alternatives of the sample's tokens."""
     partial: dict[str, str]
-    """The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings."""
+    """The bytes, such as `F0 9F`, of the ids that are part of a character, where a tokenizer made the strings."""

@@ -29,40 +29,38 @@ class SearchRequest(Struct, kw_only=True):
     step_max: int | None = None
     where: str = ""
     oldest_first: bool = False
-    """Start with the oldest steps, instead of the newest."""
 
 
-class SearchHit(Struct, kw_only=True):
-    """A sample that contains the text."""
+class TextHit(Struct, kw_only=True):
+    """A text that contains the searched one."""
 
     run: str
-    id: str
     split: str
     step: int
+    snippets: list[Snippet]
+    more: bool
+    """True if it has more hits than the snippets show."""
+
+
+class SearchHit(TextHit, kw_only=True):
+    """A sample that contains the text."""
+
+    id: str
     group: str
     index: str
     reward: Number
     status: str
     discarded: str
     """Why it was discarded; empty if it was not."""
-    snippets: list[Snippet]
-    more: bool
-    """True if it has more hits than the snippets show."""
 
 
-class TranscriptHit(Struct, kw_only=True):
+class TranscriptHit(TextHit, kw_only=True):
     """A conversation that contains the text: a trainer logged it for a step, and no sample shows it."""
 
-    run: str
-    split: str
-    step: int
     title: str
     """The titles of the sections that contain it."""
     at: str
     """Its path in the step's report: child numbers, `0.3.1`."""
-    snippets: list[Snippet]
-    more: bool
-    """True if it has more hits than the snippets show."""
 
 
 class StepFound(Struct, kw_only=True):
@@ -83,19 +81,16 @@ class SearchEvent(Struct, kw_only=True):
     hits: list[SearchHit]
     """The first hits, as they are found; request later ones separately."""
     found: int
-    """Number of matching samples."""
     found_by_run: dict[str, int]
     """The same by run, for runs with matches."""
     found_since: list[StepFound]
     """By step, if the search covers one run: new matches since the last event."""
     listed: int
-    """Number of hits that can be requested."""
     transcripts: list[TranscriptHit]
-    """The first conversations of reports, as they are found: after all samples."""
+    """The first conversations of reports, which are searched after all samples."""
     transcripts_found: int
-    """Number of matching conversations."""
     reports: int
-    """Searched reports, of `known_reports`, which is 0 until the reports' turn."""
+    """Searched reports, of `known_reports`, which is 0 until all samples are searched."""
     known_reports: int
     samples: int
     known_samples: int
@@ -107,14 +102,12 @@ class SearchEvent(Struct, kw_only=True):
     notes: list[str]
     """Which runs or places were not searched, and why."""
     indexing: list[str]
-    """Runs with pending indexing: the search does not cover new samples."""
+    """Runs that are being indexed: the search does not cover their new samples."""
 
 
 class SearchHitsReply(Struct, kw_only=True):
     """`GET /api/search/hits?search=&offset=&limit=`."""
 
-    search: str
-    offset: int
     hits: list[SearchHit]
 
 
@@ -128,7 +121,6 @@ class SpansRequest(Struct, kw_only=True):
 class SpansReply(Struct, kw_only=True):
     """The places of the text in a sample, in order."""
 
-    id: str
     spans: list[Span]
     more: bool
     """True if not all places are listed."""
@@ -150,9 +142,8 @@ class StateItem(Struct, kw_only=True):
     sample_mark: SampleMark | None = None
     setting: Any = None
     by: str = ""
-    """Who of a team added it; empty without a team."""
+    """The person who added it; empty without a team."""
     shared: bool = False
-    """True if the team may see it."""
 
 
 class StateOwner(Struct, kw_only=True):
@@ -176,16 +167,15 @@ class StateReply(Struct, kw_only=True):
     items: list[StateItem]
     """The person's private items."""
     shared: list[StateItem]
-    """What the person and others of the team share; empty without a team."""
+    """Items that the person and others of the team share; empty without a team."""
     user: str
-    """Who the person is; empty without a team."""
+    """The name of the person; empty without a team."""
     role: str
     """`reader`, who may change nothing, `writer` or `admin`; `admin` without a team."""
     logout: str
     """The address that ends the person's login; empty where the server has none."""
     owners: list[StateOwner]
     place: str
-    """The file that stores it."""
     trouble: str
     """Why that file cannot be used, so that changes are refused for now; empty if it can."""
 
@@ -208,7 +198,7 @@ class StateChange(Struct, kw_only=True):
     shared: bool = False
     """True to change what the team sees, separate from a private item of the same name."""
     by: str = ""
-    """Whose shared item an admin removes."""
+    """The person whose shared item an admin removes."""
 
 
 class ConflictReply(Struct, kw_only=True):
@@ -230,7 +220,6 @@ class MarkedSample(Struct, kw_only=True):
 class MarkedReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, last marked first."""
 
-    run: str
     samples: list[MarkedSample]
     before: int
     """The value of `before` for older ones; 0 if none are left."""
@@ -245,9 +234,8 @@ class LoginRequest(Struct, kw_only=True):
 class LoginReply(Struct, kw_only=True):
     """The answer to `POST /api/login`."""
 
-    ok: bool
     key: str
-    """What the page sends with each request as `X-Rolloupe-Key`: the cookie alone opens nothing."""
+    """The page sends it with each request as `X-Rolloupe-Key`: the cookie alone opens nothing."""
 
 
 class TicketRequest(Struct, kw_only=True):

@@ -1,10 +1,12 @@
 """Samples for the browser: records of `model` and `query` become records of `wire`.
 
-Long transcripts come in pages, with names for images in place of their data, and with formatted arguments. A part of a
-sample has a name, `at`, which images, finds and highlights share: `12.3` is part 3 of turn 12, `ref0.1` a part of the
-reference response, `label` the golden answer, `extra.2` the third image among the other fields.
+Long transcripts come in pages, with names for images in place of their data, and with formatted arguments. Images,
+finds and highlights name a part of a sample by `at`: `12.3` is part 3 of turn 12, `ref0.1` a part of the reference
+response, `label` the golden answer, `extra.2` the third image among the other fields.
 """
 
+import itertools
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -24,7 +26,7 @@ MAX_GROUP_IDS = 1000
 
 
 def group_item(group: Group) -> GroupItem:
-    """A group in a list."""
+    """Return a group of a list."""
     split, step, name = group.key
     prefix = str(SampleKey(split, step, name, ""))
     return record_from(
@@ -42,7 +44,7 @@ def group_item(group: Group) -> GroupItem:
 
 
 def cell(value: float | str | None) -> Number:
-    """Return a value of a column, a number or text."""
+    """Return a value that is a number or a text."""
     return value if isinstance(value, str) else number(value)
 
 
@@ -58,18 +60,18 @@ def transcript_hit(run_id: str, hit: Transcript) -> TranscriptHit:
 
 def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> SampleReply:
     """Return a whole sample; `members` are the samples of its group, in order."""
-    row, key = sample.row, sample.key
-    sampler = policy(sample)
+    row, key, sampler = sample.row, sample.key, policy(sample)
     place = members.index(key) if key in members else 0
     start = max(0, min(place - MAX_GROUP_IDS // 2, len(members) - MAX_GROUP_IDS))
     return record_from(
         SampleReply,
         key,
         row,
+        sampler,
+        sample,
         id=str(key),
         run=run_id,
         policy_version=sampler.version,
-        lag=number(sampler.lag),
         turn_count=row.turns,
         position=place + 1,
         group_size=max(1, len(members)),
@@ -78,36 +80,39 @@ def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> S
         turns=[turn_view(turn) for turn in page(sample.turns, 0)],
         turn_from=0,
         turn_total=len(sample.turns),
-        chars=sum(map(chars_of, sample.turns)) + sum(map(chars_of, sample.ref_turns)) + len(sample.label),
-        label=sample.label,
+        chars=sum(map(chars_of, [*sample.turns, *sample.ref_turns])) + len(sample.label),
         reference=reference(sample),
         extra=plain(without_data(sample.extra)),
         extra_images=[text.clean(images.label(media)) for media in images_of(sample.extra)],
-        series=[SeriesInfo(name=s.name, length=len(s.values), offset=s.offset) for s in sample.series],
-        notes=sample.notes,
+        series=[record_from(SeriesInfo, series, length=len(series.values)) for series in sample.series],
         source=source_info(sample.locator),
     )
 
 
 def facts(sample: Sample) -> list[Fact]:
     """Return every sample metric and tag, and further values of the framework, labelled."""
-    metrics = [Fact(name=n, kind="metric", value=number(v)) for n, v in sample.row.metrics.items()]
-    tags = [Fact(name=n, kind="tag", value=v) for n, v in sample.row.tags.items()]
-    framework = [Fact(name=n, kind="own", value=v) for n, v in facts_view(sample.facts).items()]
-    derived = [
-        Fact(name=f"{PREFIX}{n}", kind="derived", value=cell(v), label=METRICS[n].label)
-        for n, v in values_of_sample(sample.row).items()
+    row = sample.row
+    kinds: dict[str, Mapping[str, float | str]] = {"metric": row.metrics, "tag": row.tags, "own": sample.facts}
+    recorded = [
+        Fact(name=name, kind=kind, value=cell(value))
+        for kind, values in kinds.items()
+        for name, value in values.items()
     ]
-    return [*metrics, *tags, *framework, *derived]
+    derived = [
+        Fact(name=f"{PREFIX}{name}", kind="derived", value=cell(value), label=METRICS[name].label)
+        for name, value in values_of_sample(row).items()
+    ]
+    return recorded + derived
 
 
 def reference(sample: Sample) -> Reference | None:
-    """Return the reference model's response, or None. The gap needs two finite rewards."""
-    if not sample.ref_turns and sample.ref_reward is None:
-        return None
+    """Return the reference model's response, if there is one. The gap needs two finite rewards."""
     reward, ref = sample.row.reward, sample.ref_reward
-    gap = reward - ref if reward is not None and ref is not None and is_finite(reward) and is_finite(ref) else None
-    return Reference(turns=[turn_view(turn) for turn in sample.ref_turns], reward=number(ref), gap=number(gap))
+    if not sample.ref_turns and ref is None:
+        return None
+    gap = None if reward is None or ref is None else reward - ref
+    turns = [turn_view(turn) for turn in sample.ref_turns]
+    return Reference(turns=turns, reward=number(ref), gap=number(gap) if is_finite(gap) else None)
 
 
 def source_info(locator: Locator) -> SourceInfo:
@@ -121,30 +126,25 @@ PART_CHARS = 8_000_000
 """Maximum size of a part, which a browser gets in one piece; the raw record has the rest."""
 
 MAX_IMAGES = 200
-"""Maximum number of images to collect from the other fields."""
+"""Maximum number of images in the other fields."""
+
+PLACE = re.compile(r"(extra|(?P<ref>ref)?(?P<turn>[0-9]{1,9}))\.(?P<place>[0-9]{1,9})")
 
 
 def page(turns: list[Turn], start: int) -> list[Turn]:
     """Return the turns of a page from `start` on: at least one, if any is left."""
-    found: list[Turn] = []
-    room = PAGE_CHARS
-    for turn in turns[start : start + PAGE_TURNS]:
-        room -= chars_of(turn)
-        if found and room < 0:
-            break
-        found.append(turn)
-    return found
+    return turns[start : start + _page_length(turns[start : start + PAGE_TURNS])]
 
 
 def page_before(turns: list[Turn], stop: int) -> int:
     """Return the start of the page that ends at `stop`."""
-    start, room = stop, PAGE_CHARS
-    while start > max(0, stop - PAGE_TURNS):
-        room -= chars_of(turns[start - 1])
-        if start < stop and room < 0:
-            break
-        start -= 1
-    return start
+    return stop - _page_length(turns[max(0, stop - PAGE_TURNS) : stop][::-1])
+
+
+def _page_length(turns: Sequence[Turn]) -> int:
+    """Return how many of the turns a page has room for: at least one."""
+    sizes = itertools.accumulate(map(chars_of, turns))
+    return max(sum(size <= PAGE_CHARS for size in sizes), min(1, len(turns)))
 
 
 def chars_of(turn: Turn) -> int:
@@ -153,33 +153,28 @@ def chars_of(turn: Turn) -> int:
 
 
 def turn_view(turn: Turn) -> TurnView:
-    """A message of the transcript."""
+    """Return a message of the transcript."""
     return record_from(
         TurnView,
         turn,
         chars=chars_of(turn),
         metrics={name: number(value) for name, value in turn.metrics.items()},
         logs=plain(turn.logs),
-        facts=facts_view(turn.facts),
+        facts={name: cell(value) for name, value in turn.facts.items()},
         parts=[part_view(part) for part in turn.parts],
     )
-
-
-def facts_view(facts: Mapping[str, str | float]) -> dict[str, Number]:
-    """Return facts under a framework's own names: numbers as numbers, other values as texts."""
-    return {name: value if isinstance(value, str) else number(value) for name, value in facts.items()}
 
 
 def part_view(part: Part) -> PartView:
     """Return a part of a turn. The data of an image stays on the server: a browser requests it separately."""
     shown = part.text[:PART_CHARS]
     is_cut = len(shown) < len(part.text)
-    return PartView(
-        kind=part.kind,
+    return record_from(
+        PartView,
+        part,
         text=shown,
         raw=None if part.media or is_cut or part.raw == part.text else part.raw,
         call=part.call and replace(part.call, arguments=text.readable(part.call.arguments)),
-        closed=part.closed,
         image=bool(part.media),
         cut=len(part.text) - len(shown),
     )
@@ -194,43 +189,39 @@ def named_texts(sample: Sample) -> Iterator[tuple[str, str]]:
     """Yield every shown text of a sample with its name, in reading order."""
     yield "label", sample.label
     for prefix, turns in (("", sample.turns), ("ref", sample.ref_turns)):
-        for number_, turn in enumerate(turns):
+        for turn_place, turn in enumerate(turns):
             for place, part in enumerate(turn.parts):
-                yield f"{prefix}{number_}.{place}", shown_text(part)
+                yield f"{prefix}{turn_place}.{place}", shown_text(part)
 
 
 def media_at(sample: Sample, at: str) -> str | None:
     """Return the image with this name, as the record holds it."""
-    prefix, turns = ("ref", sample.ref_turns) if at.startswith("ref") else ("", sample.turns)
-    first, _, second = at.removeprefix(prefix).partition(".")
-    if not (second.isascii() and second.isdigit() and len(second) < 10):
+    named = PLACE.fullmatch(at)
+    if named is None:
         return None
-    if first == "extra":
-        found = images_of(sample.extra)
-        return found[int(second)] if int(second) < len(found) else None
-    if not (first.isascii() and first.isdigit() and len(first) < 10) or int(first) >= len(turns):
-        return None
-    parts = turns[int(first)].parts
-    return (parts[int(second)].media or None) if int(second) < len(parts) else None
+    place = int(named["place"])
+    if named["turn"] is None:
+        media = images_of(sample.extra)
+    else:
+        turns, turn = sample.ref_turns if named["ref"] else sample.turns, int(named["turn"])
+        media = [part.media for part in turns[turn].parts] if turn < len(turns) else []
+    return media[place] or None if place < len(media) else None
 
 
 def images_of(extra: Mapping[str, Any]) -> list[str]:
     """Return the images in the other fields, in order."""
-    found: list[str] = []
-    _collect(extra, found, 0)
-    return found
+    return list(itertools.islice(_images_in(extra, 0), MAX_IMAGES))
 
 
-def _collect(value: Any, addresses: list[str], depth: int) -> None:
+def _images_in(value: Any, depth: int) -> Iterator[str]:
     if isinstance(value, str):
         if images.is_image(value):
-            addresses.append(value)
+            yield value
         return
     members = value.values() if isinstance(value, Mapping) else value if _holds_texts(value) else ()
-    for member in members:
-        if len(addresses) >= MAX_IMAGES or depth > 20:
-            return
-        _collect(member, addresses, depth + 1)
+    if depth <= 20:
+        for member in members:
+            yield from _images_in(member, depth + 1)
 
 
 def without_data(value: Any, depth: int = 0) -> Any:
@@ -245,5 +236,5 @@ def without_data(value: Any, depth: int = 0) -> Any:
 
 
 def _holds_texts(value: Any) -> bool:
-    """True for a list that may contain texts: a list that begins with many numbers counts as an array of numbers."""
+    """True for a list that may contain texts: one that begins with 64 numbers counts as an array of numbers."""
     return isinstance(value, list) and any(isinstance(item, str | list | dict) for item in value[:64])

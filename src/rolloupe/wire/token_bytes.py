@@ -17,13 +17,16 @@ MAGIC = b"RLTK\x02\0\0\0"
 """The layout and its version, padded to 8 bytes."""
 
 MAX_TEXT = 1_000
-"""Characters of a token string in a table; no token of a vocabulary has as many."""
+"""Characters of a token string in a table; every token of a vocabulary is shorter."""
 
 FIRST_POSITIONS = 8
 """Positions in the first row of a table; each further row has as many as all before it."""
 
 ALIGNMENT = 8
 INT32 = 2**31
+
+NO_LOSS = RunLoss(rule="", read_from="")
+"""The loss of a run whose configuration does not name one."""
 
 
 class _Column(NamedTuple):
@@ -39,55 +42,45 @@ def encoded(
 ) -> bytes:
     """Encode a page of tokens. Copies the arrays once, into the answer.
 
-    With an update, which has the name of a rule, the arrays are those of the update alone. Compact pages have series
-    and coefficients of 32 bits, which hold 7 digits, and effects of 8.
+    With an update and the name of its rule, the arrays are those of the update alone. Compact pages have series and
+    coefficients of 32 bits, which hold 7 digits, and effects of 8 bits.
     """
-    kinds = ("<f4", "u1") if is_compact else ("<f8", "<i4")
-    if update is None:
-        columns = [*_columns(page, kinds[0])]
-    else:
-        part = slice(page.start, page.stop)
-        with np.errstate(over="ignore"):
-            coefficients = update[1].coefficients[part].astype(kinds[0], copy=False)
-        effects = update[1].effects[part].astype(kinds[1], copy=False)
-        columns = [_Column("update", "coefficients", coefficients), _Column("update", "effects", effects)]
-    listed, at = [], 0
+    of_series, of_effects = ("<f4", "u1") if is_compact else ("<f8", "<i4")
+    with np.errstate(over="ignore"):
+        if update is None:
+            columns = [*_columns(page, of_series)]
+        else:
+            part = slice(page.start, page.stop)
+            coefficients = update[1].coefficients[part].astype(of_series, copy=False)
+            effects = update[1].effects[part].astype(of_effects, copy=False)
+            columns = [_Column("update", "coefficients", coefficients), _Column("update", "effects", effects)]
+    arrays, offset = [], 0
     for kind, name, values in columns:
-        array = TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=at, length=len(values))
+        array = TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=offset, length=len(values))
         if kind == "series":
             known = tokens.kind_of(name)
             array.title, array.about, array.scale = known.title, known.about, known.scale
             array.origin = page.origins[name]
-        listed.append(array)
-        at += _padded(values.nbytes)
-    header = TokensHeader(
+        arrays.append(array)
+        offset += _padded(values.nbytes)
+    header = record_from(
+        TokensHeader,
+        page,
         id=id,
-        total=page.total,
-        start=page.start,
         count=page.stop - page.start,
-        arrays=listed,
+        arrays=arrays,
         rules=[
-            MaskRuleInfo(
-                name=rule.name,
-                title=rule.title,
+            record_from(
+                MaskRuleInfo,
+                rule,
                 series=series,
                 limits=[*rule.limits],
                 is_of_run=page.loss is not None and rule.name == page.loss.rule,
             )
             for rule, series in page.rules
         ],
-        updates=[_update_rule(name, page.loss) for name in page.updates],
-        update=None
-        if update is None
-        else SampleUpdate(
-            rule=update[0],
-            whole=pushed("", update[1].whole),
-            by_role=[pushed(*pair) for pair in update[1].by_role.items()],
-            by_string=[pushed(*pair) for pair in update[1].by_string.items()],
-            by_position=pushed_by_position(update[1].by_position),
-        ),
-        spelling=page.spelling,
-        has_alternatives=page.has_alternatives,
+        updates=[_update_rule(name, page.loss or NO_LOSS) for name in page.updates],
+        update=None if update is None else _sample_update(*update),
         partial={str(token): piece.hex(" ").upper() for token, piece in page.partial.items()},
     )
     text = encoding.encode(header)
@@ -98,19 +91,26 @@ def encoded(
     return b"".join(pieces)
 
 
-def _update_rule(name: str, loss: RunLoss | None) -> UpdateRuleInfo:
-    kind, own = tokens.UPDATES[name], loss if loss is not None and loss.rule == name else None
-    return UpdateRuleInfo(
+def _sample_update(rule: str, update: TokenUpdate) -> SampleUpdate:
+    return SampleUpdate(
+        rule=rule,
+        whole=pushed("", update.whole),
+        by_role=[pushed(*pair) for pair in update.by_role.items()],
+        by_string=[pushed(*pair) for pair in update.by_string.items()],
+        by_position=pushed_by_position(update.by_position),
+    )
+
+
+def _update_rule(name: str, loss: RunLoss) -> UpdateRuleInfo:
+    kind, is_of_run = tokens.UPDATES[name], loss.rule == name
+    return record_from(
+        UpdateRuleInfo,
+        kind,
+        loss,
         name=name,
-        title=kind.title,
-        about=kind.about,
-        thresholds=kind.thresholds if own is None else kind.thresholds | own.thresholds,
-        kl_weight=0.0 if loss is None else loss.kl_weight,
-        kl_setting="" if loss is None else loss.kl_setting,
-        left_out={} if loss is None else loss.left_out,
-        aggregation=None if loss is None else loss.aggregation,
-        is_of_run=own is not None,
-        read_from="" if own is None else own.read_from,
+        thresholds=kind.thresholds | loss.thresholds if is_of_run else kind.thresholds,
+        is_of_run=is_of_run,
+        read_from=loss.read_from if is_of_run else "",
     )
 
 
@@ -140,9 +140,8 @@ def _columns(page: TokenPage, of_series: str) -> Iterator[_Column]:
     for name, places in page.spans._asdict().items():
         yield _Column("span", name, places.astype("<i4", copy=False))
     if page.strings is not None:  # one text in UTF-8, and the end of each string in it
-        pieces = [one.encode("utf-8", "replace") for one in page.strings]
+        pieces = [string.encode("utf-8", "replace") for string in page.strings]
         yield _Column("text", "bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
-        yield _Column("text", "ends", np.cumsum([len(one) for one in pieces], dtype="<u4"))
+        yield _Column("text", "ends", np.cumsum([*map(len, pieces)], dtype="<u4"))
     for name, values in page.series.items():
-        with np.errstate(over="ignore"):
-            yield _Column("series", name, values.astype(of_series, copy=False))
+        yield _Column("series", name, values.astype(of_series, copy=False))

@@ -20,7 +20,7 @@ from msgspec import inspect as types
 from msgspec import structs as structs_of
 
 from rolloupe.columns import COLUMNS
-from rolloupe.query import ConfigTable, Progress, records
+from rolloupe.query import ConfigTable, Progress
 from rolloupe.query.records import SampleItem
 from rolloupe.questions import QUESTIONS
 from rolloupe.wire import encoding, runs, samples, session
@@ -39,10 +39,13 @@ PARTS = (runs, samples, session)
 """The modules of records, in the order of the page's types."""
 
 WHOLE = (SampleItem, ConfigTable, Progress)
-"""Records of queries that are answers of routes as they are."""
+"""Records of queries that routes return unchanged."""
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
-"""What `Number` is made of: an alias leaves no other trace in an annotation."""
+"""The members of `Number`: in an annotation, only they show the alias."""
+
+SHOWN = ("name", "label", "short", "unit")
+"""What the page knows of a column."""
 
 WORDS: dict[type[types.Type], str] = {
     types.FloatType: "number",
@@ -65,15 +68,15 @@ def generate() -> str:
 
 def routes() -> str:
     """Return the functions that ask the declared questions, as the text of one module."""
-    names = sorted({kind.__name__ for one in QUESTIONS.values() for kind in (one.query, one.record)})
+    names = sorted({kind.__name__ for question in QUESTIONS.values() for kind in (question.query, question.record)})
     parts = [HEAD, ROUTES % ", ".join(names)]
-    for one in QUESTIONS.values():
-        asked, answer = f"Asked<{one.query.__name__}>", f"Promise<{one.record.__name__}>"
-        about, name = comment(one.about), "".join(map(str.capitalize, re.split("[-/]", one.name)))
-        default = "" if any(field.required for field in structs_of.fields(one.query)) else " = {}"
-        path = json.dumps(one.name.split("/"))[1:-1]
+    for question in QUESTIONS.values():
+        asked, answer = f"Asked<{question.query.__name__}>", f"Promise<{question.record.__name__}>"
+        name = "".join(map(str.capitalize, re.split("[-/]", question.name)))
+        default = "" if any(field.required for field in structs_of.fields(question.query)) else " = {}"
+        path = json.dumps(question.name.split("/"))[1:-1]
         parts.append(
-            f"{about}export const ask{name} = (run: string, asked: {asked}{default}): {answer} =>\n"
+            f"{comment(question.about)}export const ask{name} = (run: string, asked: {asked}{default}): {answer} =>\n"
             f'  get(["runs", run, {path}], asked);\n'
         )
     return "\n".join(parts)
@@ -81,57 +84,52 @@ def routes() -> str:
 
 def column_table() -> str:
     """Return the columns with a label."""
-    columns = [
-        {"name": one.name, "label": one.label, "short": one.short, "unit": one.unit} for one in COLUMNS if one.label
+    lines = [
+        f"  {json.dumps({name: getattr(column, name) for name in SHOWN}, ensure_ascii=False)},"
+        for column in COLUMNS
+        if column.label
     ]
-    lines = [f"  {json.dumps(one, ensure_ascii=False)}," for one in columns]
     doc = comment("The columns that every sample has: see src/rolloupe/columns.py.")
     return "\n".join([f"{doc}export const COLUMNS = [", *lines, "] as const;\n"])
 
 
 def structs() -> list[tuple[str, types.StructType]]:
     """Return all records, in the order in which `wire` and its modules name them."""
-    views = [
+    replies = [
         member
         for part in PARTS
         for member in vars(part).values()
         if isinstance(member, type) and issubclass(member, Struct) and member.__module__ == part.__name__
     ]
-    declared = [kind for one in QUESTIONS.values() for kind in _records_in(one.query, one.record)]
-    found = [types.type_info(one) for one in dict.fromkeys((*_records_in(*WHOLE, *views), *declared))]
-    named = [(one.cls.__name__, one) for one in found if isinstance(one, types.StructType)]
+    declared = [kind for question in QUESTIONS.values() for kind in (question.query, question.record)]
+    infos = map(types.type_info, records_in(*WHOLE, *replies, *declared))
+    named = [(info.cls.__name__, info) for info in infos if isinstance(info, types.StructType)]
     twice = [name for name, count in Counter(name for name, _ in named).items() if count > 1]
     if twice:
         raise TypeError(f"several records are called {', '.join(twice)}, and the page has one name for each")
     return named
 
 
-def _records_in(*kinds: type) -> list[type]:
-    """Return records, and those that their fields are made of."""
+def records_in(*kinds: type) -> list[type]:
+    """Return records, each before the records in its fields."""
     records: dict[type, None] = {}
-    for kind in types.multi_type_info(kinds):
-        _collect(kind, records)
+    waiting = [*types.multi_type_info(kinds)]
+    while waiting:
+        kind = waiting.pop(0)
+        parts = [*getattr(kind, "types", ()), *getattr(kind, "item_types", ())]
+        parts += [getattr(kind, name, None) for name in ("item_type", "value_type", "type")]
+        if isinstance(kind, types.StructType) and kind.cls not in records:
+            records[kind.cls] = None
+            parts = [field.type for field in kind.fields]
+        waiting[:0] = [part for part in parts if isinstance(part, types.Type)]
     return list(records)
 
 
-def _collect(kind: types.Type, records: dict[type, None]) -> None:
-    if isinstance(kind, types.StructType):
-        if kind.cls in records:
-            return
-        records[kind.cls] = None
-    members = getattr(kind, "types", ()) or getattr(kind, "item_types", ())
-    inner = (getattr(kind, name, None) for name in ("item_type", "value_type", "type"))
-    fields = (field.type for field in kind.fields) if isinstance(kind, types.StructType) else ()
-    for part in (*members, *inner, *fields):
-        if isinstance(part, types.Type):
-            _collect(part, records)
-
-
 def fields(struct: types.StructType, docs: dict[str, str]) -> Iterator[str]:
-    """The lines of an interface's fields; the server adds to each answer the run and the version that it is about."""
-    if any(struct.cls is one.record for one in QUESTIONS.values()):
+    """Yield the fields of an interface; the server adds its run and version to each answer."""
+    if any(struct.cls is question.record for question in QUESTIONS.values()):
         yield "  run: string;\n  version: string;\n"
-    is_asked = any(struct.cls is one.query for one in QUESTIONS.values())
+    is_asked = any(struct.cls is question.query for question in QUESTIONS.values())
     for field in struct.fields:
         names = (f"{kind.__name__}.{field.name}" for kind in struct.cls.__mro__)
         described = field.type.extra_json_schema or {} if isinstance(field.type, types.Metadata) else {}
@@ -174,11 +172,11 @@ def _is_real(kind: types.Type) -> bool:
 
 
 def documented() -> dict[str, str]:
-    """Return the docstrings of `wire` by name: of records, of fields (`Record.field`), of aliases."""
+    """Return the docstrings of records by name: of each record, of its fields (`Record.field`), of aliases."""
     docs: dict[str, str] = {}
-    modules = {sys.modules[cls.cls.__module__] for _, cls in structs()}
-    for part in (records, encoding, *PARTS, *sorted(modules, key=lambda module: module.__name__)):
-        module = ast.parse(inspect.getsource(part))
+    modules = {kind.__module__ for _, struct in structs() for kind in struct.cls.__mro__ if issubclass(kind, Struct)}
+    for name in sorted({encoding.__name__, *modules} - {Struct.__module__}):
+        module = ast.parse(inspect.getsource(sys.modules[name]))
         for node in module.body:
             if isinstance(node, ast.ClassDef):
                 docs[node.name] = ast.get_docstring(node) or ""
@@ -213,21 +211,22 @@ def comment(doc: str, indent: str = "") -> str:
 def main(arguments: list[str]) -> int:
     """Print, write or check both files."""
     files = {"types.gen.ts": generate(), "routes.gen.ts": routes()}
-    if not arguments:
-        sys.stdout.write("\n".join(files.values()))
-        return 0
-    if len(arguments) != 2 or arguments[0] not in ("--write", "--check"):
-        sys.stderr.write(f"{__doc__}\n")
-        return 2
-    folder, different = Path(arguments[1]), False
-    for name, text in files.items():
-        file = folder / name
-        if arguments[0] == "--write":
-            file.write_text(text, encoding="utf-8")
-        elif not file.is_file() or file.read_text(encoding="utf-8") != text:
-            sys.stderr.write(f"{file} differs. Next: python -m rolloupe.wire.typescript --write {folder}\n")
-            different = True
-    return int(different)
+    match arguments:
+        case []:
+            sys.stdout.write("\n".join(files.values()))
+        case ["--write", folder]:
+            for name, text in files.items():
+                Path(folder, name).write_text(text, encoding="utf-8")
+        case ["--check", folder]:
+            places = {Path(folder, name): text for name, text in files.items()}
+            different = [p for p, text in places.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
+            for place in different:
+                sys.stderr.write(f"{place} differs. Next: python -m rolloupe.wire.typescript --write {folder}\n")
+            return int(bool(different))
+        case _:
+            sys.stderr.write(f"{__doc__}\n")
+            return 2
+    return 0
 
 
 if __name__ == "__main__":

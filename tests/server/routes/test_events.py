@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import pytest
 
 from rolloupe.index import Library, OpenRun
-from rolloupe.server import event_broadcaster
+from rolloupe.server import context, event_broadcaster
 from rolloupe.server.context import Context
 from rolloupe.wire import run_items
 from tests.server.server_process import Process
@@ -239,5 +239,5 @@ def test_a_change_after_the_end_of_the_loop_is_dropped(folder: Path, tmp_path: P
 def test_more_streams_than_any_browser_needs_are_refused(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     from tests.server.support import get, served
 
-    monkeypatch.setattr(event_broadcaster, "MAX_CLIENTS", 0)
+    monkeypatch.setattr(context, "MAX_CLIENTS", 0)
     assert get(served(library), "/api/events").status == 503

@@ -357,7 +357,7 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     assert about["code_diff"].startswith("### repo") and about["files_left"] == 0 == about["superseded"]
     assert {"split": "eval/test", "steps": [0]} in about["reports"]
     assert "metrics.jsonl" in {file["name"] for file in about["files"]}
-    root = get(app, f"{run_path(app)}/report?split=eval/test&step=0").json["root"]
+    root = get(app, f"{run_path(app)}/report?split=eval/test&step=0").json
     assert root["kind"] == "root" and root["children"]
     assert get(app, f"{run_path(app)}/report?split=eval/test&step=77").status == 404
     assert get(app, f"{run_path(app)}/report?split=eval/test&step=x").status == 400

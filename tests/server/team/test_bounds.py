@@ -96,10 +96,11 @@ def test_requests_under_way_and_streams_are_bounded(path: str, most: int) -> Non
 
 
 def test_the_downloads_of_one_person_leave_room_for_others(app: App) -> None:
-    async def begin(name: str) -> AsyncIterator[bytes]:
+    async def begin(name: str) -> AsyncIterator[Any]:
         person = Person(name, AccessFile(None))
         request = Request({"type": "http", "method": "GET", "path": "/", "headers": [], PERSON: person})
-        file = await app.context.downloads.send(request, lambda: iter([b"a", b"b"]))
+        reply = await app.context.downloads.send(request, lambda: iter([b"a", b"b"]), "file.txt", "text/plain")
+        file = aiter(reply.body_iterator)
         assert await anext(file) == b"a"
         return file
 

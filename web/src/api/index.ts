@@ -15,7 +15,7 @@ import type {
   MarkedReply,
   ProblemsReply,
   RawReply,
-  ReportReply,
+  ReportNode,
   RunsReply,
   SampleReply,
   SamplesReply,
@@ -127,7 +127,7 @@ export const getProblems = (run: string, offset: number, limit: number): Promise
 
 export const getAbout = (run: string): Promise<AboutReply> => get(["runs", run, "about"]);
 
-export const getReport = (run: string, split: string, step: number): Promise<ReportReply> =>
+export const getReport = (run: string, split: string, step: number): Promise<ReportNode> =>
   get(["runs", run, "report"], { split, step });
 
 /** The address of an unreadable record, as a download. */

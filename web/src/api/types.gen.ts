@@ -80,7 +80,7 @@ export interface SplitItem {
   name: string;
   steps: number;
   samples: number;
-  /** Number of discarded samples: rewards cover the others. None if annotations decide. */
+  /** Number of discarded samples, which rewards leave out. None if annotations decide. */
   discarded: number | null;
   first_step: number | null;
   last_step: number | null;
@@ -110,7 +110,6 @@ export interface RunItem {
   path: string;
   splits: SplitItem[];
   problems: number;
-  /** False if no step has a report. */
   may_report: boolean;
   /** True if its files are read, and hold no sample but the trainer's metrics. */
   has_metrics_alone: boolean;
@@ -151,7 +150,6 @@ export interface ConfigsReply {
   telling: number;
   /** The runs that have a configuration. */
   runs: ConfigItem[];
-  /** Number of runs left out because there are too many. */
   left: number;
 }
 
@@ -179,7 +177,6 @@ export interface StepsReply {
   steps: number[];
   /** Number of trained samples; the mean reward covers them. */
   samples: number[];
-  /** Number of discarded samples. */
   discarded: number[];
   /** Mean over finite rewards. */
   reward_mean: WireNumber[];
@@ -300,15 +297,15 @@ export interface CurveData {
   points: number;
   /** The number of outliers left out of the range; they are not among the points. */
   left_out: number;
-  /** Where outliers are left out: the least and the greatest x of the range with them. */
+  /** The least and the greatest x of the range including outliers, if outliers are left out. */
   reach: number[] | null;
   /** The x of each point, if the request names one: it may fall, or be the same for several points. */
   x: number[] | null;
-  /** The number of points of the range left out since their step has no finite x. */
+  /** The number of points of the range whose step has no finite x; they are left out. */
   without_x: number;
-  /** For elapsed time: when it begins, in seconds since 1970. */
+  /** The start of elapsed time, in seconds since 1970. */
   x_start_s: number | null;
-  /** The number of samples that each point rests on, of so many `samples`; null where every sample has a value. */
+  /** The number of `samples` with a value at each point; null where every sample has one. */
   with_value: number[] | null;
   samples: number[] | null;
   /** Why this run has no such curve, with the nearest names; empty if it has one. */
@@ -328,22 +325,20 @@ export interface CatalogueEntry {
   title: string;
   section: string;
   unit: string;
-  /** What it is, in a sentence; empty where nobody but the framework knows. */
+  /** Its meaning, in a sentence; empty where only the framework knows it. */
   about: string;
-  /** The bounds of the values of its samples; null where they are unknown. */
+  /** The lower bound of the values of its samples; null if unknown. */
   low: WireNumber;
   high: WireNumber;
 }
 
 /** `GET /api/runs/{run}/catalogue?split=`: the curves that a run has, by section. */
 export interface CatalogueReply {
-  run: string;
   entries: CatalogueEntry[];
-  /** Number of entries left out of the list. */
   left_out: number;
 }
 
-/** What a rule found, with the samples that show it: `where`, `sort` and `descending` are those of a list. */
+/** An alarm of a rule; `where`, `sort` and `descending` list the samples that show it. */
 export interface AlarmItem {
   rule: string;
   /** `error` or `hint`. */
@@ -374,13 +369,10 @@ export interface CurveName {
 
 /** `GET /api/runs/{run}/alarms`: what looks wrong in the curves of a run, errors first. */
 export interface AlarmsReply {
-  run: string;
-  /** How many rules there are. */
   rules: number;
   alarms: AlarmItem[];
-  /** Number of further alarms, which are not in the list. */
   left_out: number;
-  /** The rules that the run has too little for. */
+  /** The rules that could not be checked, and why. */
   unchecked: UncheckedRule[];
 }
 
@@ -406,10 +398,6 @@ export interface CurvesReply {
  * to, not including, `edges[i + 1]`; column `i` covers the steps from `first_steps[i]` to `last_steps[i]`.
  */
 export interface DistributionReply {
-  run: string;
-  version: string;
-  name: string;
-  split: string;
   edges: number[];
   first_steps: number[];
   last_steps: number[];
@@ -423,9 +411,7 @@ export interface RunMetricItem {
   last: WireNumber;
   last_step: number | null;
   highest: WireNumber;
-  highest_step: number | null;
   lowest: WireNumber;
-  lowest_step: number | null;
   /** The moving average at the last value. */
   smooth: WireNumber;
 }
@@ -445,8 +431,6 @@ export interface RunMetricsReply {
 /** `GET /api/catalogue`: the curves of all runs that were looked at in time. */
 export interface RunsCatalogueReply {
   entries: CatalogueEntry[];
-  /** The number of runs that have each of `entries`. */
-  runs_with: number[];
   /** Number of runs without an answer yet: the next request continues with them. */
   left: number;
 }
@@ -463,9 +447,7 @@ export interface ProblemItem {
 
 /** `GET /api/runs/{run}/problems?offset=&limit=`. */
 export interface ProblemsReply {
-  run: string;
   total: number;
-  offset: number;
   problems: ProblemItem[];
 }
 
@@ -476,10 +458,10 @@ export interface TrackerItem {
   path: string;
   /** The run's name there; empty without one. */
   name: string;
-  /** The metrics that it adds to the trainer's own; the first ones, if there are too many. */
+  /** The first of the metrics that it adds to the trainer's own. */
   metrics: string[];
   metric_count: number;
-  /** The metric that holds the trainer's step; empty where steps are as the tracker counts. */
+  /** The metric that holds the trainer's step; empty where the tracker counts steps. */
   step_name: string;
   /** What was not read, and why. */
   note: string;
@@ -493,7 +475,6 @@ export interface ReportSteps {
 
 /** `GET /api/runs/{run}/about`: everything that the run holds except its samples. */
 export interface AboutReply {
-  run: string;
   path: string;
   format: string;
   reason: string;
@@ -502,7 +483,6 @@ export interface AboutReply {
   checkpoints: Checkpoint[];
   code_diff: string;
   files: RunFile[];
-  /** Number of files left out of the list. */
   files_left: number;
   reports: ReportSteps[];
   trackers: TrackerItem[];
@@ -527,7 +507,7 @@ export interface RunFile {
   what: string;
 }
 
-/** A piece of a step's logged outline, with its turns as the page reads them. */
+/** A piece of a step's logged outline; `GET /api/runs/{run}/report?split=&step=` returns the outermost one. */
 export interface ReportNode {
   kind: "code" | "conversation" | "details" | "exception" | "root" | "section" | "table" | "text";
   title: string;
@@ -570,7 +550,7 @@ export interface PartView {
   closed: boolean;
   /** True if `/sample/image` returns an image from the record; `text` describes it. */
   image: boolean;
-  /** Number of further characters, which only the raw record holds. */
+  /** Number of further characters: only the raw record holds them. */
   cut: number;
 }
 
@@ -580,14 +560,6 @@ export interface ToolCall {
   arguments: string;
   id: string;
   error: string;
-}
-
-/** `GET /api/runs/{run}/report?split=&step=`: the trainer's log of a step, as an outline. */
-export interface ReportReply {
-  run: string;
-  split: string;
-  step: number;
-  root: ReportNode;
 }
 
 /** A group of the list. `first` counts the samples of the list before it. */
@@ -614,61 +586,82 @@ export interface GroupItem {
 }
 
 /**
- * `GET /api/runs/{run}/groups?split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`.
+ * What a page of groups and a page of samples share.
  *
- * The scope is one step, a range (`step_min=`, `step_max=`), or without either the whole split. `sort` is `index` or a
- * column, which orders groups by its mean and the samples of a group by its value. `column` may appear several times;
- * `usual=1` adds the most informative columns after them.
+ * Both take `split=&step=&trained=&where=&sort=&descending=&column=&offset=&limit=`. The scope is one step, a range
+ * (`step_min=`, `step_max=`), or without either the whole split. `column` may appear several times. With `around=ID`,
+ * the page is the one with this sample.
  */
-export interface GroupsReply {
-  run: string;
-  split: string;
+export interface ListReply {
   version: string;
-  /** Number of groups. */
+  /** Number of groups, or of samples, that match the filter. */
   total: number;
-  /** Number of samples that match the filter. */
-  samples: number;
   /** Number of samples in the scope, whatever the filter. */
   of: number;
   offset: number;
   /** The stamp of the step, if the scope is one step: see `StepsReply.stamps`. */
   stamp: number;
-  /** As in `SamplesReply`. */
+  /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
   pending: number;
   /** With a filter on trained samples: the discarded ones in scope that match it too. */
   discarded: number;
-  /** As in `SamplesReply`. */
+  /** Why the filter matches no sample, or only some: names in it that samples lack. */
   reasons: string[];
+  /** The columns whose values each sample has. */
   columns: string[];
-  groups: GroupItem[];
 }
 
 /**
- * `GET /api/runs/{run}/samples?split=&step=&trained=&where=&group=&sort=&descending=&offset=&limit=`.
+ * `GET /api/runs/{run}/groups`.
  *
- * The scope is as in `GroupsReply`. Sorted by `index`, the samples of a group are adjacent, and groups follow the
- * order of their first sample. With `around=ID`, the page is the one with this sample. `column` may appear several
- * times.
+ * `sort` is `index` or a column, which orders groups by its mean and the samples of a group by its value. `usual=1`
+ * adds the most informative columns after the requested ones.
  */
-export interface SamplesReply {
-  run: string;
-  split: string;
+export interface GroupsReply {
   version: string;
-  /** Number of samples that match the filter. */
+  /** Number of groups, or of samples, that match the filter. */
   total: number;
   /** Number of samples in the scope, whatever the filter. */
   of: number;
   offset: number;
-  /** The stamp of the step: see `StepsReply.stamps`. */
+  /** The stamp of the step, if the scope is one step: see `StepsReply.stamps`. */
   stamp: number;
   /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
   pending: number;
   /** With a filter on trained samples: the discarded ones in scope that match it too. */
   discarded: number;
-  /** What the samples in scope lack of what the filter names: if none matches, or if it names what only some have. */
+  /** Why the filter matches no sample, or only some: names in it that samples lack. */
   reasons: string[];
-  /** The requested columns, whose values each sample has. */
+  /** The columns whose values each sample has. */
   columns: string[];
+  /** Number of samples that match the filter. */
+  samples: number;
+  groups: GroupItem[];
+}
+
+/**
+ * `GET /api/runs/{run}/samples`, also with `group=`.
+ *
+ * Sorted by `index`, the samples of a group are adjacent, and groups follow the order of their first sample.
+ */
+export interface SamplesReply {
+  version: string;
+  /** Number of groups, or of samples, that match the filter. */
+  total: number;
+  /** Number of samples in the scope, whatever the filter. */
+  of: number;
+  offset: number;
+  /** The stamp of the step, if the scope is one step: see `StepsReply.stamps`. */
+  stamp: number;
+  /** Samples in scope still without a derived metric of the filter or order: its value counts as missing. */
+  pending: number;
+  /** With a filter on trained samples: the discarded ones in scope that match it too. */
+  discarded: number;
+  /** Why the filter matches no sample, or only some: names in it that samples lack. */
+  reasons: string[];
+  /** The columns whose values each sample has. */
+  columns: string[];
+  run: string;
   samples: SampleItem[];
 }
 
@@ -708,8 +701,18 @@ export interface Reference {
   gap: WireNumber;
 }
 
-/** `GET /api/runs/{run}/sample?id=`: one whole sample. */
+/** `GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample. */
+export interface TurnsReply {
+  turns: TurnView[];
+  turn_from: number;
+  turn_total: number;
+}
+
+/** `GET /api/runs/{run}/sample?id=`: one whole sample, with its first page of turns. */
 export interface SampleReply {
+  turns: TurnView[];
+  turn_from: number;
+  turn_total: number;
   id: string;
   run: string;
   split: string;
@@ -737,10 +740,6 @@ export interface SampleReply {
   /** Ids of the group's samples in order (at most 1,000 around this one). */
   group_ids: string[];
   facts: Fact[];
-  /** A page of the turns; `/sample/turns` has the others. */
-  turns: TurnView[];
-  turn_from: number;
-  turn_total: number;
   /** Number of characters of the transcript, the reference and the label. */
   chars: number;
   label: string;
@@ -754,20 +753,11 @@ export interface SampleReply {
   source: SourceInfo;
 }
 
-/** `GET /api/runs/{run}/sample/turns?id=&from=`: a page of the turns of a long sample. */
-export interface TurnsReply {
-  id: string;
-  turns: TurnView[];
-  turn_from: number;
-  turn_total: number;
-}
-
-/** A stretch of an answer: the start that all answers share, text shared with the compared answer, or the rest. */
+/** A stretch of an answer: `common` to all answers, then `shared` with the compared answer, then its `own` text. */
 export interface MemberPiece {
   turn: number;
   role: string;
   name: string;
-  /** As in `PartView`. */
   kind: string;
   common: string;
   shared: string;
@@ -778,7 +768,6 @@ export interface MemberPiece {
 export interface MemberText {
   id: string;
   pieces: MemberPiece[];
-  /** Length of the whole answer. */
   chars: number;
   /** Characters at the start, which all answers share, that are not sent. */
   skipped: number;
@@ -794,7 +783,7 @@ export interface MemberText {
 /**
  * `GET /api/runs/{run}/members?id=&against=&only=&chars=&lead=`: the answers of a sample's group, side by side.
  *
- * At most 64 answers: those around the sample, or around it among those of `only`, which may appear several times.
+ * The reply has the 64 answers around the sample, or around it among those of `only`, which may appear several times.
  * Each has up to `chars` characters after the shared start, and the last `lead` characters of that start.
  */
 export interface MembersReply {
@@ -843,7 +832,6 @@ export interface SharedPromptsReply {
 
 /** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */
 export interface RawReply {
-  id: string;
   source: SourceInfo;
   text: string;
   size_bytes: number;
@@ -854,7 +842,6 @@ export interface RawReply {
 
 /** `GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text. */
 export interface TextReply {
-  id: string;
   text: string;
   chars: number;
   /** The block is characters `start` to `stop` of `chars`, counted in code points. */
@@ -895,12 +882,10 @@ export interface TokenArray {
   name: string;
   /** `f8`, `f4` (series and coefficients in a report), `i4`, `u4` or `u1`, little-endian. */
   dtype: string;
-  /** A multiple of 8. */
   offset: number;
   length: number;
   /** What people call the series; this field and those below belong to series alone. */
   title: string;
-  /** The definition of the series. */
   about: string;
   /** `difference`: a recorded series minus the same series, computed. */
   origin: "derived" | "difference" | "recorded";
@@ -908,15 +893,23 @@ export interface TokenArray {
   scale: "linear" | "log" | "symmetric";
 }
 
+/** A rule about tokens. */
+export interface RuleInfo {
+  name: string;
+  title: string;
+  /** True if the run was trained with it. */
+  is_of_run: boolean;
+}
+
 /** A rule that takes tokens out of the loss: those beyond one of its limits. */
 export interface MaskRuleInfo {
   name: string;
   title: string;
+  /** True if the run was trained with it. */
+  is_of_run: boolean;
   /** The series that the rule compares. */
   series: string;
   limits: Limit[];
-  /** True if the run was trained with it. */
-  is_of_run: boolean;
 }
 
 /** Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs. */
@@ -935,31 +928,29 @@ export interface Limit {
 export interface UpdateRuleInfo {
   name: string;
   title: string;
+  /** True if the run was trained with it. */
+  is_of_run: boolean;
   about: string;
   /** By name: the run's, else the usual ones. */
   thresholds: Record<string, number>;
   /** The weight of the KL penalty in the run's loss, whichever rule this is, else 0. It needs `ref_logprobs`. */
   kl_weight: number;
-  /** The setting of the run that says so. */
+  /** The setting of the run that has this weight. */
   kl_setting: string;
   /** By setting, the weights of penalties in the run's loss that the coefficients leave out. */
   left_out: Record<string, number>;
   /** How the run's loss weighs tokens, whichever rule this is; null if its configuration does not say. */
   aggregation: "sequence_mean" | "token_mean" | null;
-  /** True if the run was trained with it. */
-  is_of_run: boolean;
-  /** The settings of the run that say so. */
+  /** The settings of the run that name the rule. */
   read_from: string;
 }
 
 /**
- * The sums of the absolute coefficients of some trained tokens: what pushes up, what pushes down.
+ * The sums of the absolute coefficients of some trained tokens: `up`, `down`, and `lost` to the rule.
  *
- * A share of the update is a share of `up + down + lost` of all tokens, whichever of the three it is of.
- *
- * `lost` is what the tokens that the rule takes out would have contributed; `taken_out` is their number. `unmoved` is
- * the number of tokens with an advantage of 0, `uncounted` that of tokens whose coefficient is unknown, infinite or
- * above 1e290: the sums leave them out.
+ * The denominator of shares is `up + down + lost` of all tokens. `taken_out` counts the tokens that the rule takes
+ * out, `unmoved` those with an advantage of 0, `uncounted` those whose coefficient is unknown, infinite or above
+ * 1e290: the sums leave them out.
  */
 export interface UpdatePush {
   /** A role, a token string, the id of a sample, a group, positions such as `8–15`; empty for an unknown role. */
@@ -995,11 +986,13 @@ export interface SampleDifference {
 export interface UpdateReply {
   rule: string;
   whole: UpdatePush;
+  by_role: UpdatePush[];
+  /** The token strings that push most, or the ids where the record has no strings. */
+  by_string: UpdatePush[];
+  /** By the number of tokens in the loss that precede a token in its sample. */
+  by_position: UpdatePush[];
   by_sample: UpdatePush[];
   by_group: UpdatePush[];
-  by_role: UpdatePush[];
-  by_string: UpdatePush[];
-  by_position: UpdatePush[];
   samples: number;
   /** The effective sample size, from the ratios of the sequences; null if no sample has a ratio. */
   effective_samples: WireNumber;
@@ -1007,16 +1000,13 @@ export interface UpdateReply {
   left_out: Record<string, number>;
   /** How many tokens `by_string` leaves out because the samples have more different strings than are kept. */
   unnamed: number;
-  /** The samples with tokens that another rule treats differently, most tokens first, if `against` names one. */
+  /** The samples with tokens that the rule `against` treats differently, most tokens first; at most 500. */
   differing: SampleDifference[];
-  /** How many such samples there are: `differing` lists at most 500. */
   differing_samples: number;
 }
 
 /** `GET /api/runs/{run}/sample/top-logprobs`: the recorded alternatives of one token, the token among them. */
 export interface TopLogprobsReply {
-  id: string;
-  token: number;
   alternatives: Alternative[];
 }
 
@@ -1035,17 +1025,16 @@ export interface TokensHeader {
   start: number;
   count: number;
   arrays: TokenArray[];
-  /** The rules of masks that the series of the sample suffice for, the run's own first. */
+  /** The rules of masks that can be applied to the series of the sample, the run's own first. */
   rules: MaskRuleInfo[];
-  /** The rules of updates that they suffice for, the run's own first. */
+  /** The rules of updates that can be applied to them, the run's own first. */
   updates: UpdateRuleInfo[];
   /** For a request that names a rule. */
   update: SampleUpdate | null;
-  /** How the strings are written: as text, in the letters that stand for bytes, or with `▁` for a blank. */
+  /** How the strings are written: as text, with letters for bytes, or with `▁` for a blank. */
   spelling: "bytes" | "pieces" | "plain";
-  /** True if the record holds alternatives of the sample's tokens. */
   has_alternatives: boolean;
-  /** The bytes of the ids that are a part of a character, such as `F0 9F`, where a tokenizer made the strings. */
+  /** The bytes, such as `F0 9F`, of the ids that are part of a character, where a tokenizer made the strings. */
   partial: Record<string, string>;
 }
 
@@ -1065,7 +1054,6 @@ export interface SearchRequest {
   step_min: number | null;
   step_max: number | null;
   where: string;
-  /** Start with the oldest steps, instead of the newest. */
   oldest_first: boolean;
 }
 
@@ -1081,18 +1069,11 @@ export interface TextQuery {
   roles: string[];
 }
 
-/** A sample that contains the text. */
-export interface SearchHit {
+/** A text that contains the searched one. */
+export interface TextHit {
   run: string;
-  id: string;
   split: string;
   step: number;
-  group: string;
-  index: string;
-  reward: WireNumber;
-  status: string;
-  /** Why it was discarded; empty if it was not. */
-  discarded: string;
   snippets: Snippet[];
   /** True if it has more hits than the snippets show. */
   more: boolean;
@@ -1107,18 +1088,35 @@ export interface Snippet {
   is_end: boolean;
 }
 
+/** A sample that contains the text. */
+export interface SearchHit {
+  run: string;
+  split: string;
+  step: number;
+  snippets: Snippet[];
+  /** True if it has more hits than the snippets show. */
+  more: boolean;
+  id: string;
+  group: string;
+  index: string;
+  reward: WireNumber;
+  status: string;
+  /** Why it was discarded; empty if it was not. */
+  discarded: string;
+}
+
 /** A conversation that contains the text: a trainer logged it for a step, and no sample shows it. */
 export interface TranscriptHit {
   run: string;
   split: string;
   step: number;
+  snippets: Snippet[];
+  /** True if it has more hits than the snippets show. */
+  more: boolean;
   /** The titles of the sections that contain it. */
   title: string;
   /** Its path in the step's report: child numbers, `0.3.1`. */
   at: string;
-  snippets: Snippet[];
-  /** True if it has more hits than the snippets show. */
-  more: boolean;
 }
 
 /** The number of matching samples of one step of a split. */
@@ -1136,19 +1134,16 @@ export interface SearchEvent {
   kind: string;
   /** The first hits, as they are found; request later ones separately. */
   hits: SearchHit[];
-  /** Number of matching samples. */
   found: number;
   /** The same by run, for runs with matches. */
   found_by_run: Record<string, number>;
   /** By step, if the search covers one run: new matches since the last event. */
   found_since: StepFound[];
-  /** Number of hits that can be requested. */
   listed: number;
-  /** The first conversations of reports, as they are found: after all samples. */
+  /** The first conversations of reports, which are searched after all samples. */
   transcripts: TranscriptHit[];
-  /** Number of matching conversations. */
   transcripts_found: number;
-  /** Searched reports, of `known_reports`, which is 0 until the reports' turn. */
+  /** Searched reports, of `known_reports`, which is 0 until all samples are searched. */
   reports: number;
   known_reports: number;
   samples: number;
@@ -1160,14 +1155,12 @@ export interface SearchEvent {
   from_sources: number;
   /** Which runs or places were not searched, and why. */
   notes: string[];
-  /** Runs with pending indexing: the search does not cover new samples. */
+  /** Runs that are being indexed: the search does not cover their new samples. */
   indexing: string[];
 }
 
 /** `GET /api/search/hits?search=&offset=&limit=`. */
 export interface SearchHitsReply {
-  search: string;
-  offset: number;
   hits: SearchHit[];
 }
 
@@ -1179,7 +1172,6 @@ export interface SpansRequest {
 
 /** The places of the text in a sample, in order. */
 export interface SpansReply {
-  id: string;
   spans: Span[];
   /** True if not all places are listed. */
   more: boolean;
@@ -1199,9 +1191,8 @@ export interface StateItem {
   run_mark: RunMark | null;
   sample_mark: SampleMark | null;
   setting: unknown;
-  /** Who of a team added it; empty without a team. */
+  /** The person who added it; empty without a team. */
   by: string;
-  /** True if the team may see it. */
   shared: boolean;
 }
 
@@ -1241,16 +1232,15 @@ export interface StateReply {
   more: boolean;
   /** The person's private items. */
   items: StateItem[];
-  /** What the person and others of the team share; empty without a team. */
+  /** Items that the person and others of the team share; empty without a team. */
   shared: StateItem[];
-  /** Who the person is; empty without a team. */
+  /** The name of the person; empty without a team. */
   user: string;
   /** `reader`, who may change nothing, `writer` or `admin`; `admin` without a team. */
   role: string;
   /** The address that ends the person's login; empty where the server has none. */
   logout: string;
   owners: StateOwner[];
-  /** The file that stores it. */
   place: string;
   /** Why that file cannot be used, so that changes are refused for now; empty if it can. */
   trouble: string;
@@ -1273,7 +1263,7 @@ export interface StateChange {
   setting: unknown;
   /** True to change what the team sees, separate from a private item of the same name. */
   shared: boolean;
-  /** Whose shared item an admin removes. */
+  /** The person whose shared item an admin removes. */
   by: string;
 }
 
@@ -1293,7 +1283,6 @@ export interface MarkedSample {
 
 /** `GET /api/runs/{run}/marked?before=`: the samples of a run that a person marked, last marked first. */
 export interface MarkedReply {
-  run: string;
   samples: MarkedSample[];
   /** The value of `before` for older ones; 0 if none are left. */
   before: number;
@@ -1306,8 +1295,7 @@ export interface LoginRequest {
 
 /** The answer to `POST /api/login`. */
 export interface LoginReply {
-  ok: boolean;
-  /** What the page sends with each request as `X-Rolloupe-Key`: the cookie alone opens nothing. */
+  /** The page sends it with each request as `X-Rolloupe-Key`: the cookie alone opens nothing. */
   key: string;
 }
 

@@ -138,7 +138,6 @@ export function runItem(more: Partial<RunItem> = {}): RunItem {
 export function samplesReply(samples: SampleItem[], more: Partial<SamplesReply> = {}): SamplesReply {
   return {
     run: "r",
-    split: "train",
     version: "1",
     total: samples.length,
     of: samples.length,

@@ -2,7 +2,6 @@
 
 from html import escape
 
-from rolloupe.api.run.curves import RunCurves
 from rolloupe.api.run.files import RunFiles
 from rolloupe.api.run.insight import RunInsight
 from rolloupe.api.run.samples import RunSamples
@@ -11,7 +10,7 @@ from rolloupe.api.run.tokens import RunTokens
 __all__ = ["Run"]
 
 
-class Run(RunSamples, RunCurves, RunTokens, RunInsight, RunFiles):
+class Run(RunSamples, RunTokens, RunInsight, RunFiles):
     """One run.
 
     Answers are complete: each waits until the run's numbers are indexed, unless you opened it with `wait=False`. Those

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from rolloupe.api.arguments import Where, key_of, sample_query
+from rolloupe.api.arguments import Steps, Where, key_of, sample_query
 from rolloupe.api.results import NotebookSample, RawRecord, Rows, Samples, shown
 from rolloupe.api.run.base import OpenedRun, lists, queries, text_search
 from rolloupe.model import Sample, SampleKey, Texts
@@ -79,7 +79,7 @@ class RunSamples(OpenedRun):
         *,
         split: str | None = None,
         step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        steps: Steps | None = None,
         group: str | None = None,
         trained: bool | None = None,
         where: "Where" = (),
@@ -123,11 +123,11 @@ class RunSamples(OpenedRun):
         return queries.samples(run, replace(query, offset=0, limit=0)).total
 
     def why_none(self, query: "SampleQuery") -> list[str]:
-        """Return what the samples lack of what a filter names, a sentence each: why a query may match none."""
+        """Return why a query may match no sample, a sentence for each name in its filter that samples lack."""
         return queries.why_none(self._ready_with_derived(query), query)
 
     def why_few(self, query: "SampleQuery") -> list[str]:
-        """Return the same where only some samples have what a filter names: tokens, or derived metrics."""
+        """Return the same where only some samples lack them, such as tokens or derived metrics."""
         return queries.why_few(self._ready_with_derived(query), query)
 
     def search(
@@ -140,17 +140,16 @@ class RunSamples(OpenedRun):
         roles: Sequence[str] = (),
         split: str | None = None,
         step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        steps: Steps | None = None,
         group: str | None = None,
         where: "Where" = (),
         limit: int | None = None,
     ) -> "Hits":
         """Iterate over the samples whose prompts or responses contain a text, as they are found, newest step first.
 
-        A hit has `sample`, `snippets` (`pieces` alternate between context and hit) and `more`. `.progress` shows how
-        far the search has come; its `found` counts all hits. After the last hit, `.transcripts` holds the logged
-        conversations that contain the text but appear in no sample: `split`, `step`, `title`, `snippets`, `more`, and
-        `at`, as in `conversations`. A search narrowed by `group` or `where` has none.
+        `.progress` shows how far the search has come; its `found` counts all hits. After the last hit, `.transcripts`
+        holds the logged conversations that contain the text but appear in no sample, unless `group` or `where` narrow
+        the search.
 
         Args:
             text: the text to find.
@@ -173,8 +172,6 @@ class RunSamples(OpenedRun):
 
     def sample(self, id: str | SampleKey) -> NotebookSample:
         """Read one whole sample from its file: turns, token series, every field; `tokens` is a table of its tokens.
-
-        Several samples of one step in turn need only one look-up of the step.
 
         Raises `NotFound`, `BadQuery` for a malformed id, `SourceChanged` if the file was rewritten since indexing.
         """
@@ -223,11 +220,10 @@ class RunSamples(OpenedRun):
         return queries.neighbours(self.indexed(), key_of(id))
 
     def same_prompt(self, id: str | SampleKey) -> "Rows[Recurrence]":
-        """Return where else the run answers the prompt of a sample, at this step and all others.
+        """Return where the run answers the prompt of a sample: an entry for each split and step.
 
-        Each split and step has an entry: `key` of the first sample, `groups`, `samples`, `discarded`, `reward`,
-        `response_tokens`. Discarded samples count as well. Prompts must match exactly; samples without a prompt match
-        by the name of their group.
+        Discarded samples count as well. Prompts must match exactly; samples without a prompt match by the name of their
+        group.
         """
         run = self.indexed()
         return Rows(queries.recurring(run, queries.prompt_hash_of(run, key_of(id))))
@@ -248,7 +244,7 @@ class RunSamples(OpenedRun):
         return queries.evals(self.indexed(), metric, threshold, ks)
 
     def judges(self) -> "list[Judge]":
-        """Return which metric grades each evaluation: `split`, `metric`, `bar` with `value` and `reason`, `metrics`.
+        """Return which metric grades each evaluation, and the bar that a correct answer reaches.
 
         The metric is one whose name means correctness (`correct`, `solved`, `success`, `accuracy`, `acc`), if the run
         declares its range or it only has the values 0 and 1; otherwise the reward. The bar is the best value that the

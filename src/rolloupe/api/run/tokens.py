@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rolloupe.api.arguments import Where, key_of, sample_query
+from rolloupe.api.arguments import Steps, Where, key_of, sample_query
 from rolloupe.api.results import WorstTokenRows
 from rolloupe.api.run.base import OpenedRun, queries
 from rolloupe.errors import BadQuery
@@ -29,20 +29,16 @@ class RunTokens(OpenedRun):
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
         """Return the token series of a step, over its trained samples: `name`, `stats`, `lowest`, `highest`.
 
-        `lowest` and `highest` are the most extreme tokens, at most one from each sample: `key`, `token` (its index in
-        the sample's series), `value`. In `prime_rl_traces` and `generic` runs, this reads all samples of the step.
-        Raises `NotFound` for a step without samples.
+        `lowest` and `highest` are the most extreme tokens, at most one from each sample. In `prime_rl_traces` and
+        `generic` runs, this reads all samples of the step. Raises `NotFound` for a step without samples.
         """
         return queries.token_series(self.indexed(), split or self._first_split(), step)
 
     def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
         """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.
 
-        A page has `total`, `start`, `stop`, `ids`, `strings`, `series` by name, their `origins`, and `spans`: for each
-        token its turn, its part and its characters in the part (in UTF-16 units), -1 if the record does not say.
-        `sample(ID).tokens` is the same as a table.
-
-        Raises the errors of `sample`, and `BadQuery` for a range outside the tokens.
+        `sample(ID).tokens` is the same as a table. Raises the errors of `sample`, and `BadQuery` for a range outside
+        the tokens.
         """
         (sample,) = queries.with_group_advantages(self._opened(), [self._reader()(key_of(id))])
         return queries.token_page(sample, start, count, queries.loss_of(self._opened()))
@@ -62,10 +58,9 @@ class RunTokens(OpenedRun):
         """Return what a step does to the tokens of its samples under a rule; samples without logprobs are left out.
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
-        `up`, `down`, and what is `lost` to the rule; `shares(whole)` of each are their shares of the update, of which
-        all three together are 1. Reads all samples of the step, or of one group of it. What is not given is as in the
-        run's configuration. The sums have a KL penalty only with the weight `kl_weight`. Raises `BadQuery`
-        for an unknown rule or threshold, and without a rule, and `NotFound` for a step or a group without samples.
+        `up`, `down`, and `lost` to the rule; `shares(whole)` divides each by their sum. Reads all samples of the step,
+        or of one group. Defaults come from the run's configuration. Raises `BadQuery` for an unknown rule or threshold,
+        and without a rule, and `NotFound` for a step or a group without samples.
 
         Args:
             step: the step.
@@ -75,8 +70,8 @@ class RunTokens(OpenedRun):
             group: one group.
             kl_weight: the weight of a k3 penalty in the loss.
             weights: `token_mean`, or `sequence_mean`, which counts every sample alike.
-            against: another rule, with the run's thresholds if it is the run's own, else the usual ones, and with the
-                same KL penalty. `differing` then has, by sample, how many tokens the two treat differently.
+            against: another rule, with the run's thresholds or the usual ones, and the same KL penalty. `differing`
+                then has, by sample, how many tokens the two treat differently.
             thresholds: `low`, `high`, `dual` or `threshold`, as the rule has them; else the run's, or the usual ones.
         """
         run = self.indexed()
@@ -99,15 +94,14 @@ class RunTokens(OpenedRun):
         limit: int = 20,
         split: str | None = None,
         step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        steps: Steps | None = None,
         group: str | None = None,
         where: "Where" = (),
     ) -> "WorstTokenRows":
         """Return the tokens with the greatest values of a series in the run, or in a part of it, the worst first.
 
-        `tokens` have `value`, `key`, `token` (their place in the sample), `token_string` and `token_id`; `coverage`
-        says how many samples were looked at; `.arrow()` and `.pandas()` give a table. Waits until the index has them.
-        Discarded samples count only in a group or under conditions. Raises `BadQuery` for a series that no sample has.
+        `coverage` says how many samples were looked at. Waits until the index has them. Discarded samples count only in
+        a group or under conditions. Raises `BadQuery` for a series that no sample has.
 
         Args:
             series: a recorded or derived token series, such as `kl_k3`, `mismatch_kl` or `entropy`.
@@ -134,16 +128,15 @@ class RunTokens(OpenedRun):
         percentiles: Sequence[float] = (1, 5, 25, 50, 75, 95, 99),
         split: str | None = None,
         step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        steps: Steps | None = None,
         group: str | None = None,
         where: "Where" = (),
     ) -> "TokenStatsBySteps":
         """Return the statistics of a token series, recorded or derived, step by step.
 
-        `steps` have `split`, `step`, `tokens`, `mean` (over tokens), `sample_mean` (over samples), `min`, `max` and
-        `percentiles`, at most 0.8 % from the true ones; `coverage` says how many samples they are of. Waits until the
-        index has them. `group` and `where` narrow the samples, which are then read; without them, samples that were
-        discarded do not count. Raises `BadQuery` for a series that no sample has.
+        Percentiles are within 0.8 % of the true ones. Waits until the index has them. `group` and `where` narrow the
+        samples, which are then read; without them, discarded samples do not count. Raises `BadQuery` for a series that
+        no sample has.
         """
         wanted = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         run = self.indexed(derived=True)
@@ -153,41 +146,27 @@ class RunTokens(OpenedRun):
         return found
 
     def token_positions(
-        self,
-        series: str,
-        *,
-        split: str | None = None,
-        step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        self, series: str, *, split: str | None = None, step: int | None = None, steps: Steps | None = None
     ) -> "CurvesByPosition":
         """Return the mean of a token series by position in the response, step by step.
 
-        `curves` have `split`, `step`, and for each bucket of positions its `first`, its number of `tokens`, and
-        `means`. A position is how many trained tokens of the sample come before. Samples that were discarded do not
-        count. Raises `BadQuery` for a series that no sample has.
+        A position is the number of trained tokens of the sample before the token. Discarded samples do not count.
+        Raises `BadQuery` for a series that no sample has.
         """
-        wanted = sample_query(split=split, step=step, steps=steps)
         run = self.indexed(derived=True)
-        found = queries.position_curves(run, wanted, series)
+        found = queries.position_curves(run, sample_query(split=split, step=step, steps=steps), series)
         if not found.curves:
             queries.in_known_series(run, series, BadQuery)
         return found
 
     def masked_shares(
-        self,
-        *,
-        split: str | None = None,
-        step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        self, *, split: str | None = None, step: int | None = None, steps: Steps | None = None
     ) -> "MaskedBySteps":
-        """Return which share of the trained tokens each rule takes out of the loss, step by step.
+        """Return the share of the trained tokens, and of the update, that each rule takes out of the loss, by step.
 
-        `shares` have `split`, `step`, `rule`, `tokens`, `masked`, of which `high` and `low`, and `update_lost`, the
-        share of the update. The run's own rule has the run's thresholds, others
-        have their usual ones, as `thresholds` says; `recorded` is what the trainer recorded.
+        The run's own rule has the run's thresholds, others have their usual ones; `recorded` has the trainer's flags.
         """
-        wanted = sample_query(split=split, step=step, steps=steps)
-        return queries.masked_shares(self.indexed(derived=True), wanted)
+        return queries.masked_shares(self.indexed(derived=True), sample_query(split=split, step=step, steps=steps))
 
     def words(
         self,
@@ -196,13 +175,11 @@ class RunTokens(OpenedRun):
         limit: int = 50,
         split: str | None = None,
         step: int | None = None,
-        steps: tuple[int | None, int | None] | None = None,
+        steps: Steps | None = None,
     ) -> "WordsOfSteps":
         """Return the words of the vocabulary with most KL, or the most frequent ones (`by="tokens"`).
 
-        `words` have `word` (the token string), `tokens`, `kl` (the sum over the `with_kl` tokens that have one),
-        `probability` (the sum over the `rated` tokens that have one), and `is_exact`. Only trained tokens count, of
-        samples that were not discarded.
+        Only trained tokens count, of samples that were not discarded.
         """
         wanted = sample_query(split=split, step=step, steps=steps)
         return queries.words_of_steps(self.indexed(derived=True), wanted, by=by, limit=limit)
@@ -219,16 +196,14 @@ class RunTokens(OpenedRun):
     ) -> "WordChanges":
         """Return which words of the vocabulary gain and lose most between two steps.
 
-        `gained` and `lost` have `before`, `after` (as in `words`) and `change`. Only words of which the index knows
-        every token are compared; `unknown` counts the others.
+        Only words of which the index knows every token are compared; `unknown` counts the others.
 
         Args:
             before: one step.
             after: the other step.
             split: `train` by default.
-            by: `probability`, the mean at sampling over the tokens of a word; or `share`, how many of all trained
-                tokens they are.
-            min_tokens: compare words that are at least so often a token, at each of the steps; for shares at one.
+            by: `probability`, the mean at sampling over the tokens of a word; or `share` of all trained tokens.
+            min_tokens: compare words with at least so many tokens at each of the steps; for shares, at one of them.
             limit: how many words to list on either side.
 
         Raises `NotFound` for a step without samples, and `BadQuery` for one step twice.

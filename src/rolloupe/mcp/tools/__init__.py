@@ -3,9 +3,7 @@
 from rolloupe.mcp.tools.base import Tool, plain_tool
 from rolloupe.mcp.tools.compare_steps import COMPARE_STEPS
 from rolloupe.mcp.tools.insight import FINDING_SAMPLES, FINDINGS, GRADIENT, LINT
-from rolloupe.mcp.tools.query import QUERY
-from rolloupe.mcp.tools.sample import SAMPLE
-from rolloupe.mcp.tools.summary import SUMMARY
+from rolloupe.mcp.tools.samples import QUERY, SAMPLE, SUMMARY
 from rolloupe.questions import QUESTIONS
 
 __all__ = ["TOOLS", "Tool"]

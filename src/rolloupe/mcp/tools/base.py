@@ -1,4 +1,4 @@
-"""What each tool is made of: a name, arguments, and a function that answers."""
+"""The parts of a tool: a name, arguments, and a function that answers."""
 
 from collections.abc import Callable, Iterable
 from itertools import islice
@@ -21,11 +21,11 @@ Field = tuple[str, Any] | tuple[str, Any, Any]
 """The name of an argument, its type, and its default if it has one."""
 Facts = dict[str, Any]
 Show = Callable[["Run", Any, Any], tuple[Facts, Iterable[Any]]]
-"""Makes facts and rows of a run, of what was asked, and of the answer."""
+"""Makes facts and rows from a run, the arguments, and the answer."""
 
 
 class RunArguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What every tool may be given."""
+    """The arguments of every tool."""
 
     run: Annotated[str, Meta(description="The id of the run; needed only if there are several.")] = ""
     cursor: Annotated[str, Meta(description="Where to go on, as the last answer to the same question says.")] = ""
@@ -36,25 +36,25 @@ class Tool(NamedTuple):
 
     name: str
     about: str
-    """What it answers, for the agent."""
+    """Tells the agent what it answers."""
     arguments: type[RunArguments]
     answer: "Callable[[Runs, Any], Page]"
 
 
 def arguments_of(name: str, *more: Field) -> type[RunArguments]:
-    """Return the arguments of a tool that asks a declared question, and more fields of its own."""
+    """Return the arguments of a tool that asks a declared question, and `more` fields of its own."""
     question = QUESTIONS[name]
     chosen = question.fields()
     fields = [(one.name, one.type, one.default) for one in structs.fields(question.query) if one.name in chosen]
-    made = msgspec.defstruct(
+    kind = msgspec.defstruct(
         f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
         forbid_unknown_fields=True,
     )  # fmt: skip
-    return cast("type[RunArguments]", made)
+    return cast("type[RunArguments]", kind)
 
 
 def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
-    """Return the tool of a declared question, whose answer `show` divides into facts and into `rows` of this name.
+    """Return the tool of a declared question; `show` divides the answer into facts and `rows`.
 
     `more` are arguments of the tool alone.
     """
@@ -70,7 +70,7 @@ def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
 
 
 def plain_tool(name: str) -> Tool:
-    """Return the tool of a question that no module has: it answers with the record as it is."""
+    """Return the tool of a question without a module here: it answers with the whole record."""
     question = QUESTIONS[name]
 
     def show(_: "Run", __: Any, answer: Any) -> tuple[Facts, list[Any]]:

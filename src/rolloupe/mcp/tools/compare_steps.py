@@ -63,9 +63,8 @@ def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
 
 
 def _facts(run: "Run", split: str, window: StepWindow) -> dict[str, Any]:
-    """How many samples a window has, and the share of those that were cut off or discarded."""
-    whole = sample_query(split=split, steps=window)
-    samples = run.total(whole)
+    """Return the number of samples of a window, and the shares of truncated and of discarded ones."""
+    samples = run.total(sample_query(split=split, steps=window))
     if not samples:
         raise BadQuery(f"no samples from step {window.first} to {window.last}")
     truncated = run.total(sample_query(split=split, steps=window, where="status = truncated"))
@@ -77,7 +76,7 @@ def _facts(run: "Run", split: str, window: StepWindow) -> dict[str, Any]:
 
 
 def _rows(run: "Run", split: str, before: StepWindow, after: StepWindow) -> Iterator[dict[str, Any]]:
-    """Each column with its mean in both windows."""
+    """Yield each column with its mean in both windows."""
     for name in run.columns():
         if name.startswith("derived."):
             continue
@@ -92,7 +91,7 @@ def _rows(run: "Run", split: str, before: StepWindow, after: StepWindow) -> Iter
 
 
 def _mean(points: "Sequence[SeriesPoint]") -> float | None:
-    """The mean over all samples of some steps."""
+    """Return the mean over all samples of some steps."""
     stats = [one.stats for one in points if one.stats.mean is not None]
     count = sum(one.count for one in stats)
     return math.fsum(one.count * (one.mean or 0.0) for one in stats) / count if count else None
@@ -100,10 +99,8 @@ def _mean(points: "Sequence[SeriesPoint]") -> float | None:
 
 def _curve(points: "Sequence[SeriesPoint]") -> dict[str, Any]:
     bounds = bounds_of(len(points))
-    return {
-        "steps": [points[low].step for low, _ in bounds],
-        "means": [_mean(points[low:high]) for low, high in bounds],
-    }
+    means = [_mean(points[low:high]) for low, high in bounds]
+    return {"steps": [points[low].step for low, _ in bounds], "means": means}
 
 
 COMPARE_STEPS = Tool(

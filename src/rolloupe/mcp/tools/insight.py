@@ -23,6 +23,9 @@ MOST_HITS = 3
 AROUND = 100
 """How many characters of context a hit has on either side."""
 
+SERIES = Annotated[bool, Meta(description="Add to each finding its prevalence and effect over the steps.")]
+NUMBER = Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")]
+
 
 def _findings(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
     facts: Facts = {"note": answer.note, "pending": answer.pending, "correctness": answer.correct or None}
@@ -52,16 +55,12 @@ FINDINGS = tool_of(
     "its `where`, and its `text` with `regex`.",
     "findings",
     _findings,
-    (
-        "series",
-        Annotated[bool, Meta(description="Add to each finding its prevalence and effect over the steps.")],
-        False,
-    ),
+    ("series", SERIES, False),
 )
 
 
 def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
-    """The reading list of a finding. Raises `NotFound` for an unknown number."""
+    """Return the reading list of a finding. Raises `NotFound` for an unknown number."""
     if not 1 <= asked.finding <= len(answer.findings):
         raise NotFound(f"no finding {asked.finding}: there are {len(answer.findings)}, from 1 on")
     finding, correct = answer.findings[asked.finding - 1], answer.correct
@@ -69,13 +68,9 @@ def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Fac
     def rows() -> Iterator[dict[str, Any]]:
         for sample_id, why in reasons(finding, correct):
             sample, texts = run.sample(sample_id), run.texts(sample_id)
-            facts: dict[str, Any] = {
-                "id": sample_id,
-                "why": why,
-                "reward": sample.row.reward,
-                "status": sample.row.status,
-            }
-            facts |= {correct: sample.row.metrics.get(correct)} if correct else {}
+            row = sample.row
+            facts: Facts = {"id": sample_id, "why": why, "reward": row.reward, "status": row.status}
+            facts |= {correct: row.metrics.get(correct)} if correct else {}
             if finding.pattern:
                 places = run.spans(sample_id, finding.pattern, regex=True, roles=["response"])[:MOST_HITS]
                 shown = [(sample.turns[at.turn].parts[at.part].text, at) for at in places if at.field != "arguments"]
@@ -86,7 +81,7 @@ def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Fac
 
 
 def reasons(finding: "Finding", correct: str) -> Iterator[tuple[str, str]]:
-    """Yield each sample of a reading list, and why it is there. Of what is punished, those win that have less of it."""
+    """Yield each sample of a reading list, and why it is there. With less of a punished finding, samples win."""
     read, (won, lost) = finding.samples, ("less", "more") if finding.effect < 0 else ("more", "less")
     though = ", though it is no more correct than the next" if correct else ""
     for place, (first, other) in enumerate(read.pairs, start=1):
@@ -105,10 +100,7 @@ FINDING_SAMPLES = tool_of(
     "though it is no more correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
     "samples",
     _finding_samples,
-    (
-        "finding",
-        Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")],
-    ),
+    ("finding", NUMBER),
 )._replace(name="finding_samples")
 
 

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 def has_display() -> bool:
     """True if a browser can appear on the person's screen: not over SSH, not without a display."""
-    if any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")):
-        return False
-    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+    is_remote_shell = any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
+    is_desktop = sys.platform in ("darwin", "win32")
+    return not is_remote_shell and (is_desktop or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))))
 
 
 def open_page(address: str) -> None:
@@ -48,14 +48,14 @@ def open_page(address: str) -> None:
 
 
 READY = "ready"
-"""The line that tells the command at the other end of an SSH connection that the port is open."""
+"""Tells the command at the other end of an SSH connection that the port is open."""
 
 PORT_TAKEN = 98
-"""Exit code: the port that the command at the other end of an SSH connection has drawn is in use."""
-
+"""Exit code for the command at the other end of an SSH connection: the port that it has drawn is in use."""
 
 PORT = 8080
 PORTS_TRIED = 50
+OTHERS = "choose another --host or --port"
 
 
 class PortTaken(BadQuery):
@@ -68,47 +68,35 @@ def listening(host: str, port: int | None) -> socket.socket:
     Raises `PortTaken` if the port is in use, and `BadQuery` if the host is not an address of this machine.
     """
     ports = range(PORT, PORT + PORTS_TRIED) if port is None else (port,)
+    if not 0 <= ports[-1] < 2**16:  # getaddrinfo would read 70000 as 4464
+        raise BadQuery(f"cannot listen on {host} port {port}: ports are numbers from 0 to 65535; {OTHERS}")
     for number in ports:
         try:
-            return _bound(host, number)
-        except (OSError, OverflowError) as error:
-            if getattr(error, "errno", None) == errno.EADDRINUSE:
+            found = socket.getaddrinfo(host, number, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            family, *_, place = found[0]
+            is_dual = family == socket.AF_INET6 and socket.has_dualstack_ipv6()
+            return socket.create_server(place, family=family, backlog=128, dualstack_ipv6=is_dual)
+        except OSError as error:
+            if error.errno == errno.EADDRINUSE:
                 continue
-            raise BadQuery(
-                f"cannot listen on {host} port {number}: {error}; choose another --host or --port"
-            ) from error
+            reason = str(error).partition(" (while")[0]
+            raise BadQuery(f"cannot listen on {host} port {number}: {reason}; {OTHERS}") from error
     if port is None:
         raise BadQuery(f"ports {PORT} to {ports[-1]} are all taken; choose one with --port")
     raise PortTaken(f"port {port} is taken; leave --port out to get the next free one")
 
 
-def _bound(host: str, port: int) -> socket.socket:
-    if not 0 <= port < 2**16:
-        raise OverflowError("ports are numbers from 0 to 65535")  # getaddrinfo would read 70000 as 4464
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-    family, kind, protocol, _, place = found[0]
-    listener = socket.socket(family, kind, protocol)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind(place)
-        listener.listen(128)
-    except BaseException:
-        listener.close()
-        raise
-    return listener
-
-
 PATIENCE_S = 1.0
-"""The page shows the runs that were found after so long, and the others as they are found."""
+"""The page first shows the runs that were found within this time, then the others as they are found."""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
 
 def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) -> None:
-    """Show the runs at some paths until interrupted, or of several the one that the place names.
+    """Show the runs at some paths until interrupted, or the one run that the place names.
 
     With `over_ssh` the token comes by standard input, and the server ends with that: a command line would show the
-    token to everybody on the machine, and a viewer would outlive a connection that is lost.
+    token to everybody on the machine, and the viewer would outlive a lost connection.
 
     Raises `UnreadablePath` for a missing path or tokenizer, `NotRecognised` if a given format does not fit,
     `BadQuery` for invalid options (such as a port in use).
@@ -117,7 +105,6 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) ->
     token = options.token
     if over_ssh and not options.no_token:
         token = sys.stdin.readline().strip() or None
-    access = access_of(token, no_token=options.no_token, rotate=options.rotate_token)
     settings = Settings(
         host=options.host,
         base_path=base_path_of(options.base_path),
@@ -126,7 +113,7 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) ->
         state_dir=options.state_dir,
         cache_memory_mb=options.cache_memory_mb,
         cache_entries=options.cache_entries,
-        **access,
+        **access_of(token, no_token=options.no_token, rotate=options.rotate_token),
     )
     notices.listen(say)
     listener = listening(options.host, options.port)
@@ -196,35 +183,30 @@ def announce(settings: Settings, port: int) -> None:
     if not (settings.is_loopback or settings.allow_hosts):
         name = socket.gethostname()
         say(f"To open it on other machines, add --allow-host with this machine's name there, such as {name}.")
-    if settings.token is None and not settings.is_loopback:
-        say(f"Warning: without a token, everybody who can reach port {port} of this machine can read these runs.")
-    elif settings.token is None:
-        say("Warning: without a token, everybody on this machine can read these runs.")
-    if "*" in settings.cors and settings.token is None:
-        say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
+    if settings.token is None:
+        who = "on this machine" if settings.is_loopback else f"who can reach port {port} of this machine"
+        say(f"Warning: without a token, everybody {who} can read these runs.")
+        if "*" in settings.cors:
+            say("Warning: --cors '*' without a token also lets any web page that you visit read them.")
 
 
 def opening(
     place: RunPaths, *, state_dir: Path | str | None = None, hides_runs: bool = False, **work: Any
 ) -> "Future[Library]":
-    """Start to open the library, in a thread: searching folders takes time. Returns once that thread has its imports.
+    """Start to open the library, in a thread: searching folders takes time.
 
-    Two threads that import NumPy at once, each from another end, may both find it half made.
+    The imports come first: two threads that import NumPy at once may both find it half made.
     """
+    from rolloupe import query
+    from rolloupe.index import IndexWork, Library, RunSearch
+    from rolloupe.index.execution import keep_pandas_out
+    from rolloupe.state.scores import ScoreFiles
+
+    keep_pandas_out()
     future: Future[Library] = Future()
-    imported = threading.Event()
 
     def open_library() -> None:
         try:
-            try:
-                from rolloupe import query
-                from rolloupe.index import IndexWork, Library, RunSearch
-                from rolloupe.index.execution import keep_pandas_out
-                from rolloupe.state.scores import ScoreFiles
-
-                keep_pandas_out()
-            finally:
-                imported.set()
             query.prepare()
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
@@ -236,7 +218,6 @@ def opening(
             future.set_exception(error)
 
     threading.Thread(target=open_library, name="opening", daemon=True).start()
-    imported.wait()
     return future
 
 
@@ -284,13 +265,14 @@ def say_what_is_missing(library: "Library") -> None:
         unsubscribe = library.subscribe(look)
         look()  # the search may have ended just before
         return
-    if library.runs:
-        from rolloupe import query
+    for run in library.runs:
+        if run.info.reading.metrics:
+            from rolloupe import query
 
-        for run in library.runs:
-            for one in query.curve_sources(run) if run.info.reading.metrics else ():
-                if one.is_named and one.note:
-                    say(f"{one.path}: {one.note}")
+            for source in query.curve_sources(run):
+                if source.is_named and source.note:
+                    say(f"{source.path}: {source.note}")
+    if library.runs:
         return
     say("No run was found yet. The page will show the first one that starts. `rolloupe doctor PATH` says more.")
     for note in library.notes[:5]:

@@ -24,7 +24,6 @@ KEEP_ALIVE_S = 30
 MAX_HEAD_BYTES = MAX_ADDRESS_BYTES + 64 * 1024
 """An address and headers; cookies of other servers on this machine would soon fill uvicorn's own 16 kB."""
 
-
 MAX_UNSENT_BYTES = 32 * 2**20
 """Bytes of all replies together that may wait for slow clients."""
 
@@ -35,7 +34,7 @@ MAX_CONNECTIONS = 400
 """Beyond this number, the longest idle connection is closed. A process has 1024 files by default."""
 
 TEAM_CONNECTIONS = 2000
-"""The same for a team's server, which asks the system for more files."""
+"""The limit of a team's server, which asks the system for more files."""
 
 
 class Server(uvicorn.Server):
@@ -66,7 +65,7 @@ class Server(uvicorn.Server):
 
 
 def config_of(app: ASGIApp, connection: "type[Patient]") -> uvicorn.Config:
-    """Return uvicorn's settings. They ignore forwarding headers, which could forge the address that limits attempts."""
+    """Return uvicorn's settings, without forwarding headers: they could forge the address that limits attempts."""
     log = logging.getLogger("uvicorn")
     log.handlers[:], log.propagate = [LogPrinter(logging.WARNING)], False
     return uvicorn.Config(
@@ -86,7 +85,7 @@ def config_of(app: ASGIApp, connection: "type[Patient]") -> uvicorn.Config:
 
 
 class SlowReaderLimit:
-    """Drops the connections that have read nothing for longest, if too many bytes wait for all clients."""
+    """Drops the connections that have been paused longest, if too many bytes wait for all clients."""
 
     def __init__(self, app: ASGIApp, connections: Callable[[], Iterable[object]]) -> None:
         self.app = app
@@ -98,22 +97,17 @@ class SlowReaderLimit:
             if len(message.get("body", b"")) <= WATCHED_BYTES:
                 return
             patients = [one for one in self._connections() if isinstance(one, Patient)]
-            unsent = sum(one.unsent_bytes for one in patients)
-            behind = [one for one in patients if one.unsent_bytes > WATCHED_BYTES]
-            for one in sorted(behind, key=lambda one: one.paused_s):
-                if unsent <= MAX_UNSENT_BYTES:
-                    return
-                unsent -= one.unsent_bytes
-                one.transport.abort()
+            unsent = sum(patient.unsent_bytes for patient in patients)
+            for patient in sorted(patients, key=lambda patient: patient.paused_s):
+                if unsent > MAX_UNSENT_BYTES and patient.unsent_bytes > WATCHED_BYTES:
+                    unsent -= patient.unsent_bytes
+                    patient.transport.abort()
 
         await self.app(scope, receive, send_within)
 
 
 class Patient(H11Protocol):
-    """A connection with time limits: for a request to start, for it to be complete, and for the client to read.
-
-    uvicorn itself waits forever for a first request, for the end of a slow one, and for a client to read.
-    """
+    """A connection with time limits for requests to start and to end, and for clients to read; uvicorn has none."""
 
     most = MAX_CONNECTIONS
 
@@ -166,7 +160,7 @@ class Patient(H11Protocol):
 
 
 class TeamConnection(Patient):
-    """A connection to a team's server, which has more."""
+    """A connection to a team's server."""
 
     most = TEAM_CONNECTIONS
 

@@ -1,23 +1,24 @@
-"""Curves of runs: the catalogue, many curves in one answer or file, alarms, and the distribution of a metric."""
+"""Routes for curves, as answers and as files; alarms, distributions; several runs side by side."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import msgspec
-import numpy as np
+from msgspec.structs import replace
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from rolloupe import export, insight, query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import Curve, CurveEntry, CurveQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
-from rolloupe.server import params, replies
+from rolloupe.server import params
 from rolloupe.server.context import context_of
-from rolloupe.server.params import body_of
-from rolloupe.wire.encoding import number, record_from
+from rolloupe.server.people import Runs
+from rolloupe.wire.encoding import number, plain, record_from
 from rolloupe.wire.runs import (
     AlarmItem,
     AlarmsReply,
@@ -28,7 +29,12 @@ from rolloupe.wire.runs import (
     CurvesReply,
     CurvesRequest,
     DistributionReply,
+    RunMetricItem,
+    RunMetricsReply,
+    RunMetricsRequest,
+    RunsCatalogueReply,
 )
+from rolloupe.wire.samples import SharedPromptItem, SharedPromptsReply
 
 MAX_CURVES = 512
 """Maximum number of curves in one answer, counted for each run separately."""
@@ -37,13 +43,15 @@ MAX_POINTS = 20_000
 MAX_TOTAL_POINTS = 1_000_000
 """Maximum number of points in one answer; as JSON they take about 30 bytes each."""
 
-
 MAX_ENTRIES = 10_000
 """Entries of a catalogue in one answer."""
 
 MAX_ALARMS = 200
 
 OF_K = ("pass_at", "pass_all")
+
+LACKING = (BadQuery, NotFound)
+"""Errors for a curve that a run lacks."""
 
 COLUMNS, MAX_COLUMNS = 200, 1000
 """Columns of a distribution, unless a request names a number, and the most that it may name."""
@@ -55,9 +63,9 @@ async def catalogue(request: Request) -> Response:
     split = request.query_params.get("split", "")
 
     def make() -> CatalogueReply:
-        found = query.curve_catalogue(run, split)
-        entries = [catalogue_entry(one) for one in found[:MAX_ENTRIES]]
-        return CatalogueReply(run=run.id, entries=entries, left_out=max(0, len(found) - MAX_ENTRIES))
+        entries = query.curve_catalogue(run, split)
+        shown = [catalogue_entry(entry) for entry in entries[:MAX_ENTRIES]]
+        return CatalogueReply(entries=shown, left_out=len(entries) - len(shown))
 
     return await context.replies.fresh(request, make)
 
@@ -74,15 +82,12 @@ async def alarms(request: Request) -> Response:
 
     def make() -> AlarmsReply:
         raised, unchecked, _ = insight.check(insight.RunCurves(run))
-        alarms = [
-            record_from(
-                AlarmItem, alarm, rule=rule.name, severity=rule.severity, words=rule.words, curves=[*alarm.curves]
-            )
+        shown = [
+            record_from(AlarmItem, alarm, rule, rule=rule.name, curves=[*alarm.curves])
             for rule, alarm in raised[:MAX_ALARMS]
         ]
-        left_out = max(0, len(raised) - MAX_ALARMS)
-        rules = len(insight.RULES)
-        return AlarmsReply(run=run.id, rules=rules, alarms=alarms, left_out=left_out, unchecked=unchecked)
+        left_out = len(raised) - len(shown)
+        return AlarmsReply(rules=len(insight.RULES), alarms=shown, left_out=left_out, unchecked=unchecked)
 
     version = await context.threads.query(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -90,20 +95,22 @@ async def alarms(request: Request) -> Response:
 
 async def curves(request: Request) -> Response:
     """`POST /api/curves`."""
-    context, body = context_of(request), await body_of(request, CurvesRequest)
+    context, body = context_of(request), await params.body_of(request, CurvesRequest)
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     queries = checked(body, len(runs))
 
     def make() -> CurvesReply:
-        groups = query.run_groups(runs, body.group_by) if body.group_by else {}
+        groups = query.run_groups(runs, body.group_by) if body.group_by else None
         found = [
-            answered(of, place, one, body)
-            for of in (groups.values() if body.group_by else [[run] for run in runs])
-            for place, one in enumerate(queries)
+            answered(members, place, curve, body)
+            for members in ([[run] for run in runs] if groups is None else groups.values())
+            for place, curve in enumerate(queries)
         ]
-        drawn = [CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups.items()]
-        return CurvesReply(versions=versions, curves=found, groups=drawn if body.group_by else None)
+        drawn = None
+        if groups is not None:
+            drawn = [CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups.items()]
+        return CurvesReply(versions=versions, curves=found, groups=drawn)
 
     with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
         versions = await context.threads.query(lambda: {run.id: version_of(run) for run in runs})
@@ -132,16 +139,17 @@ def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
 
 
 def version_of(run: OpenRun) -> str:
-    """Return the version of the samples and of the trainer's files, which may grow alone."""
+    """Return a version that changes with the samples and with the trainer's files."""
     trainer = hashlib.blake2b(query.trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
     return f"{run.version} {trainer}"
 
 
 def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: CurvesRequest, most: int | None) -> Curve:
     """Return a curve of a run, or of a group. Raises as `query.curve` does."""
+    window = {"most": most, "step_min": body.step_min, "step_max": body.step_max}
     if body.group_by:
-        return query.group_curve(runs, curve, most=most, step_min=body.step_min, step_max=body.step_max).curve
-    return query.curve(runs[0], curve, most=most, step_min=body.step_min, step_max=body.step_max)
+        return query.group_curve(runs, curve, **window).curve
+    return query.curve(runs[0], curve, **window)
 
 
 def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: CurvesRequest) -> CurveData:
@@ -149,27 +157,25 @@ def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: Curve
     run = runs[0]
     try:
         found = drawn_curve(runs, curve, body, body.points)
-    except (BadQuery, NotFound) as error:
+    except LACKING as error:
         return CurveData(run=run.id, curve=place, error=str(error))
     return curve_data(run.id, place, found)
 
 
 def curve_data(run_id: str, place: int, curve: Curve) -> CurveData:
     """Convert a curve to the browser's record."""
-    plain = ("steps", "x", "with_value", "samples")
     arrays: dict[str, Any] = {}
-    for name in (*plain, "values", "spread", "low", "high", "smooth"):
+    for name in ("steps", "x", "with_value", "samples", "values", "spread", "low", "high", "smooth"):
         array = getattr(curve, name)
-        values = None if array is None else array.tolist()
-        is_finite = array is None or name in plain or np.isfinite(array).all()
-        arrays[name] = values if is_finite or values is None else [number(value) for value in values]
-    return record_from(CurveData, curve, run=run_id, curve=place, reach=curve.reach and [*curve.reach], **arrays)
+        arrays[name] = None if array is None else plain(array.tolist())
+    reach = curve.reach and [*curve.reach]
+    return record_from(CurveData, curve, run=run_id, curve=place, reach=reach, error="", **arrays)
 
 
 async def distribution(request: Request) -> Response:
     """`GET /api/runs/{run}/distribution?name=&split=&where=&columns=&step_min=&step_max=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
+    parameters = request.query_params
     name, split = params.word(parameters, "name"), parameters.get("split", "")
     columns = params.integer(parameters, "columns", COLUMNS, 1, MAX_COLUMNS)
     where = parameters.get("where", "")
@@ -177,12 +183,10 @@ async def distribution(request: Request) -> Response:
 
     def make() -> DistributionReply:
         found = query.distribution(run, name, split, where=where, shown=query.Range(columns, low, high))
-        return DistributionReply(
-            run=run.id, version=version, name=name, split=found.split, edges=found.edges,
-            first_steps=found.first_steps.tolist(), last_steps=found.last_steps.tolist(), counts=found.counts.tolist(),
-        )  # fmt: skip
+        arrays = ("first_steps", "last_steps", "counts")
+        return DistributionReply(edges=found.edges, **{name: getattr(found, name).tolist() for name in arrays})
 
-    return await context.replies.answer(request, version, make)
+    return await context.replies.answer(request, run.version, make)
 
 
 MAX_CURVES_OF_FILE = 32
@@ -194,70 +198,39 @@ Table = dict[str, list[object]]
 async def curve_csv(request: Request) -> Response:
     """`GET /api/curve.csv?ask=`: all points of the curves of a chart, as a download; `ask` is a `CurvesRequest`."""
     context = context_of(request)
-    try:
-        body = msgspec.json.decode(request.query_params.get("ask", ""), type=CurvesRequest)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        raise BadQuery(f"`ask` is not a CurvesRequest: {error}") from None
+    body = params.decoded(request.query_params.get("ask", ""), CurvesRequest, "`ask`")
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     if len(body.curves) > MAX_CURVES_OF_FILE:
         raise BadQuery(f"a file has at most {MAX_CURVES_OF_FILE} curves; {len(body.curves)} were requested")
     asked = checked(body, len(runs))
-    for one in asked:
-        query.check_curve(one)
+    for curve in asked:
+        query.check_curve(curve)
 
     def begin() -> Iterator[bytes]:
-        if not body.group_by:
-            return _lines(
-                [(run.id, _table(_found([run], asked, body, is_only=len(runs) == 1), is_group=False)) for run in runs]
-            )
-        groups = query.run_groups(runs, body.group_by)
-        tables = [
-            (value or "", _table(_found(of, asked, body, is_only=False), is_group=True)) for value, of in groups.items()
-        ]
-        return _lines(tables, body.group_by)
+        groups = query.run_groups(runs, body.group_by) if body.group_by else {run.id: [run] for run in runs}
+        return _lines([(value or "", _table(of, asked, body)) for value, of in groups.items()], body.group_by or "run")
 
-    name = f"{runs[0].info.name} {_name(asked[0])}.csv"
-    headers = replies.attachment(name.replace("/", "_"))
-    return StreamingResponse(
-        await context.downloads.send(request, begin), media_type=export.KINDS["csv"], headers=headers
-    )
+    name = f"{runs[0].info.name} {_name(asked[0])}.csv".replace("/", "_")
+    return await context.downloads.send(request, begin, name, export.KINDS["csv"])
 
 
 def _name(of: CurveQuery) -> str:
-    """The name of a curve; its statistic follows where it is not the usual one, with the k of pass@k."""
-    name = "elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind
-    if of.options.reason:
-        name = f"{name} {of.options.reason}"
+    """Return the name of a curve, and its statistic unless it is the usual one, with the k of pass@k."""
+    words = ["elapsed_s" if of.kind == "elapsed" else of.name or of.source or of.kind, of.options.reason]
+    if of.stat in OF_K or of.stat not in ("", STATS[of.kind][0]):
+        words.append(of.stat)
     if of.stat in OF_K:
-        return f"{name} {of.stat} {of.options.k}"
-    return f"{name} {of.stat}" if of.stat not in ("", STATS[of.kind][0]) else name
+        words.append(str(of.options.k))
+    return " ".join(filter(None, words))
 
 
 MARK = "\ufeff".encode()
-"""Without it, spreadsheets misread UTF-8; plain names need none, and other programs take it for part of a name."""
-
-
-def _found(
-    runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: CurvesRequest, *, is_only: bool
-) -> list[Curve | None]:
-    """Return the curves of a run or of a group, None for those that it lacks.
-
-    Raises what a run raises if nothing else is there.
-    """
-    found: list[Curve | None] = []
-    for one in asked:
-        try:
-            found.append(drawn_curve(runs, one, body, None))
-        except (BadQuery, NotFound):
-            if is_only and len(asked) == 1:
-                raise
-            found.append(None)
-    return found
+"""Spreadsheets need it to read UTF-8, but other programs take it for part of a name: ASCII names go without."""
 
 
 def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[bytes]:
-    """The bytes of the file. The first column names the run or the value of the group, if there are several."""
+    """Yield the bytes of the file. The first column names the run or the value of the group, if there are several."""
     names = list(dict.fromkeys(name for _, table in tables for name in table)) or ["step", "value"]
     has_runs = len(tables) > 1 or title != "run"
 
@@ -272,12 +245,19 @@ def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[byte
     yield from export.csv_lines([title, *names] if has_runs else names, rows())
 
 
-def _table(curves: Sequence[Curve | None], *, is_group: bool) -> Table:
-    """The columns of the curves of a run by name: step, x where it is another, then the numbers of each curve."""
-    known = [one for one in curves if one is not None]
-    if not known:
+def _table(runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: CurvesRequest) -> Table:
+    """Return the columns of the curves of a run or of a group by name: step, x, then the numbers of each curve.
+
+    Leaves out curves that it lacks. Raises the error of an only curve of an only run.
+    """
+    curves: list[Curve] = []
+    is_only = len(asked) == len(body.runs) == 1 and not body.group_by
+    for wanted in asked:
+        with contextlib.suppress(*(() if is_only else LACKING)):
+            curves.append(drawn_curve(runs, wanted, body, None))
+    if not curves:
         return {}
-    steps = sorted({step for one in known for step in one.steps.tolist()})
+    steps = sorted({step for curve in curves for step in curve.steps.tolist()})
     table: Table = {"step": [*steps]}
 
     def add(name: str, values: dict[int, object]) -> None:
@@ -285,18 +265,116 @@ def _table(curves: Sequence[Curve | None], *, is_group: bool) -> Table:
             name = f"{name}'"
         table[name] = [values.get(step) for step in steps]
 
-    if known[0].query.x is not None:
-        add(_name(known[0].query.x), {step: x for one in known for step, x in _pairs(one, one.x)})
-    for one in known:
-        ends = ("min", "max") if is_group else BANDS.get(one.query.options.band, ("low", "high"))
+    if curves[0].query.x is not None:
+        add(_name(curves[0].query.x), {step: x for curve in curves for step, x in _pairs(curve, curve.x)})
+    for curve in curves:
+        ends = ("min", "max") if body.group_by else BANDS.get(curve.query.options.band, ("low", "high"))
         names = ["value", "std", *ends, "ema"]
-        if len(curves) > 1:
-            names = [_name(one.query), *(f"{_name(one.query)} {name}" for name in names[1:])]
-        for name, array in zip(names, (one.values, one.spread, one.low, one.high, one.smooth), strict=True):
+        if len(asked) > 1:
+            names = [_name(curve.query), *(f"{_name(curve.query)} {name}" for name in names[1:])]
+        for name, array in zip(names, (curve.values, curve.spread, curve.low, curve.high, curve.smooth), strict=True):
             if array is not None:
-                add(name, dict(_pairs(one, array)))
+                add(name, dict(_pairs(curve, array)))
     return table
 
 
 def _pairs(curve: Curve, array: Floats | None) -> Iterator[tuple[int, object]]:
     return zip(curve.steps.tolist(), () if array is None else array.tolist(), strict=array is not None)
+
+
+LIMIT, MAX_LIMIT = 100, 500
+
+VALUE_CHARS = 2000
+"""Maximum length of a value of a configuration; the page of its run has the whole value."""
+MAX_COMPARED = 1000
+"""Maximum number of runs side by side."""
+
+
+def runs_of(library: Runs, parameters: QueryParams) -> list[OpenRun]:
+    """Return the runs that an address names. Raises `BadQuery` for none or too many, `NotFound` for an unknown one."""
+    ids = list(dict.fromkeys(parameters.getlist("run")))
+    if not 1 <= len(ids) <= MAX_COMPARED:
+        raise BadQuery(f"run= names 1 to {MAX_COMPARED} runs; there are {len(ids):,}")
+    return [library.run(run_id) for run_id in ids]
+
+
+async def compared_configs(request: Request) -> Response:
+    """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`."""
+    context, parameters = context_of(request), request.query_params
+    runs, all_keys = runs_of(await context.runs(request), parameters), params.flag(parameters, "all")
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
+
+    def make() -> query.ConfigTable:
+        find = parameters.get("find", "")
+        table = query.config_table(runs, all_keys=all_keys, find=find, offset=offset, limit=limit)
+        rows = []
+        for row in table.rows:
+            cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
+            rows.append(replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut))
+        return replace(table, rows=rows)
+
+    return await context.replies.fresh(request, make)
+
+
+async def shared_prompts(request: Request) -> Response:
+    """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`."""
+    context, parameters = context_of(request), request.query_params
+    runs = runs_of(await context.runs(request), parameters)
+    split, step = params.word(parameters, "split"), params.integer(parameters, "step")
+    sort = parameters.get("sort") or query.PROMPT_SORTS[0]
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
+
+    def make() -> SharedPromptsReply:
+        found = query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
+        return record_from(
+            SharedPromptsReply,
+            found,
+            runs=[run.id for run in runs],
+            split=split,
+            step=step,
+            prompts=[
+                record_from(SharedPromptItem, prompt, reward_mean=[number(mean) for mean in prompt.means])
+                for prompt in found.prompts
+            ],
+        )
+
+    return await context.replies.answer(request, " ".join(run.version for run in runs), make)
+
+
+async def run_metrics(request: Request) -> Response:
+    """`POST /api/run-metrics`."""
+    context, body = context_of(request), await params.body_of(request, RunMetricsRequest)
+    library = await context.runs(request)
+    ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
+    runs = [library.run(run_id) for run_id in ids]
+
+    def make() -> RunMetricsReply:
+        found, left = query.metric_values(runs, body.curve)
+        items = [
+            RunMetricItem(
+                run=run_id,
+                last=number(values.last and values.last.value),
+                last_step=values.last and values.last.step,
+                highest=number(values.highest and values.highest.value),
+                lowest=number(values.lowest and values.lowest.value),
+                smooth=number(values.smooth),
+            )
+            for run_id, values in found.items()
+        ]
+        return RunMetricsReply(runs=items, left=left)
+
+    return await context.replies.fresh(request, make)
+
+
+async def runs_catalogue(request: Request) -> Response:
+    """`GET /api/catalogue`."""
+    context = context_of(request)
+    library = await context.runs(request)
+
+    def make() -> RunsCatalogueReply:
+        entries, left = query.runs_catalogue(library.runs[: params.MAX_RUNS])
+        return RunsCatalogueReply(entries=[catalogue_entry(entry) for entry in [*entries][:MAX_ENTRIES]], left=left)
+
+    return await context.replies.fresh(request, make)

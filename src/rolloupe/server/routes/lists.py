@@ -1,29 +1,34 @@
-"""Routes for lists: pages of samples and groups, CSV, columns, and completions of a filter."""
+"""Routes for lists: pages of samples and groups, CSV, and exports of samples."""
 
-from collections.abc import Callable, Iterator
-from itertools import chain
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain, islice
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
-from rolloupe import export, query
+from rolloupe import export as tables
+from rolloupe import query
+from rolloupe.errors import BadQuery
+from rolloupe.export import report
+from rolloupe.export.report import contents
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
-from rolloupe.query import Group, SampleQuery
+from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.wire import encoding, to_wire
+from rolloupe.server.routes.state import marked_samples
+from rolloupe.state import State
+from rolloupe.state.decisions import findings_aside
+from rolloupe.wire import to_wire
 from rolloupe.wire.encoding import record_from
-from rolloupe.wire.samples import GroupsReply, SamplesReply
+from rolloupe.wire.samples import GroupsReply, ListReply, SamplesReply
 
 LIMIT = 200
 MAX_LIMIT = 5000
 MAX_COLUMNS = 1000
-
-T = TypeVar("T")
 
 
 def page_query(parameters: QueryParams) -> SampleQuery:
@@ -41,94 +46,75 @@ def columns_of(run: OpenRun, parameters: QueryParams) -> list[str]:
     return query.without_aliases(run, [name for name in parameters.getlist("column") if name][:MAX_COLUMNS])
 
 
-def around_of(parameters: QueryParams) -> SampleKey | None:
-    """Return the sample that the page must contain, if any."""
-    return query.sample_key(parameters["around"]) if parameters.get("around") else None
+Page = query.SamplePage | query.GroupPage
 
 
-def reasons_of(run: OpenRun, wanted: SampleQuery, page: query.SamplePage | query.GroupPage) -> list[str]:
-    """Return what samples lack of what the filter of a query names: all if none matches, else what only some have."""
-    if not wanted.where or page.pending:
-        return []
-    return query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
+async def list_reply(
+    request: Request,
+    kind: type[ListReply],
+    make: Callable[[OpenRun, SampleQuery, SampleKey | None], tuple[Page, dict[str, Any]]],
+) -> Response:
+    """Reply with a page of a list: `make` returns the page, and the fields that `kind` has of its own.
 
+    Meanwhile `progress` says how far it is.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters, version = request.query_params, run.version
+    scope, key = page_query(parameters), (request.scope["path"], request.url.query)
+    around = query.sample_key(parameters["around"]) if parameters.get("around") else None
 
-def with_progress(request: Request, make: Callable[[], T]) -> Callable[[], T]:
-    """Return `make` as it lets `progress` say how far it is."""
-    lists, key = context_of(request).lists, (request.scope["path"], request.url.query)
-
-    def follow() -> T:
-        lists[key] = query.Progress()
+    def make_reply() -> ListReply:
+        context.lists[key] = query.Progress()
         try:
-            with query.watched(lists[key]):
-                return make()
+            with query.watched(context.lists[key]):
+                wanted = query.with_length(run, scope)
+                page, own = make(run, wanted, around)
+                discarded, reasons = query.discarded_too(run, wanted), list[str]()
+                if wanted.where and not page.pending:
+                    reasons = query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
+                return record_from(kind, page, version=version, discarded=discarded, reasons=reasons, **own)
         finally:
-            lists.pop(key, None)
+            context.lists.pop(key, None)
 
-    return follow
+    return await context.replies.answer(request, version, make_reply)
 
 
 async def progress(request: Request) -> Response:
     """`GET /api/runs/{run}/samples/progress`, and of groups: see `query.Progress`."""
     context = context_of(request)
-    await context.run(request)  # whoever may not see the run learns nothing
+    await context.run(request)  # a person who may not see the run learns nothing
     path = request.scope["path"].removesuffix("/progress")
     now = context.lists.get((path, request.url.query), query.Progress())
-    body = encoding.encode(now)
-    return Response(body, headers={"cache-control": "no-store"}, media_type=replies.JSON)
+    return replies.json_response(now, headers={"cache-control": "no-store"})
 
 
 async def samples(request: Request) -> Response:
     """`GET /api/runs/{run}/samples`: see `SamplesReply`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    scope, columns, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
 
-    def make() -> SamplesReply:
-        wanted = query.with_length(run, scope)
+    def make(run: OpenRun, wanted: SampleQuery, around: SampleKey | None) -> tuple[Page, dict[str, Any]]:
+        columns = columns_of(run, request.query_params)
         page = query.samples(run, wanted, around, columns)
-        return record_from(
-            SamplesReply,
-            page,
-            run=run.id,
-            split=wanted.splits[0],
-            version=version,
-            of=query.in_scope(run, wanted) if wanted.where or wanted.group is not None else page.total,
-            discarded=query.discarded_too(run, wanted),
-            reasons=reasons_of(run, wanted, page),
-            columns=columns,
-        )
+        is_narrowed = wanted.where or wanted.group is not None
+        of = query.in_scope(run, wanted) if is_narrowed else page.total
+        return page, {"run": run.id, "of": of, "columns": columns}
 
-    return await context.replies.answer(request, version, with_progress(request, make))
+    return await list_reply(request, SamplesReply, make)
 
 
 async def groups(request: Request) -> Response:
     """`GET /api/runs/{run}/groups`: see `GroupsReply`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters, version = request.query_params, run.version
-    scope, named, around = page_query(parameters), columns_of(run, parameters), around_of(parameters)
-    is_usual = params.flag(parameters, "usual")
+    is_usual = params.flag(request.query_params, "usual")
 
-    def make() -> GroupsReply:
-        wanted = query.with_length(run, scope)
+    def make(run: OpenRun, wanted: SampleQuery, around: SampleKey | None) -> tuple[Page, dict[str, Any]]:
         usual = query.usual_columns(run, wanted.splits[0]) if is_usual else []
-        columns = list(dict.fromkeys([*named, *usual]))
+        columns = list(dict.fromkeys([*columns_of(run, request.query_params), *usual]))
         present = [name for name in columns if query.has_column(run, name)]
         page = query.groups_page(run, wanted, present, around)
-        return record_from(
-            GroupsReply,
-            page,
-            run=run.id,
-            split=wanted.splits[0],
-            version=version,
-            of=query.in_scope(run, wanted) if wanted.where else page.samples,
-            discarded=query.discarded_too(run, wanted),
-            reasons=reasons_of(run, wanted, page),
-            columns=columns,
-            groups=[to_wire.group_item(align_columns(group, present, columns)) for group in page.groups],
-        )
+        of = query.in_scope(run, wanted) if wanted.where else page.samples
+        groups = [to_wire.group_item(align_columns(group, present, columns)) for group in page.groups]
+        return page, {"of": of, "columns": columns, "groups": groups}
 
-    return await context.replies.answer(request, version, with_progress(request, make))
+    return await list_reply(request, GroupsReply, make)
 
 
 def align_columns(group: Group, present: list[str], columns: list[str]) -> Group:
@@ -152,8 +138,88 @@ async def as_csv(request: Request) -> Response:
         first = next(found, None)  # an invalid filter is refused before the reply starts
         items = found if first is None else chain([first], found)
         rows = ([item.id, *item.values] for item in items)
-        return export.csv_lines(["id", *names], rows)
+        return tables.csv_lines(["id", *names], rows)
 
-    found = await context.downloads.send(request, begin)
-    headers = replies.attachment(f"{run.info.name}.csv")
-    return StreamingResponse(found, media_type=export.KINDS["csv"], headers=headers)
+    return await context.downloads.send(request, begin, f"{run.info.name}.csv", tables.KINDS["csv"])
+
+
+HTML = "html"
+MAX_REPORTED = 1000
+"""Samples in a report from the page; the command line writes more."""
+
+
+class Selection(NamedTuple):
+    """Samples to write; `notes` if they are bookmarked ones."""
+
+    items: Iterable[SampleItem]
+    total: int
+    notes: dict[SampleKey, str] | None = None
+
+
+async def export(request: Request) -> Response:
+    """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, for a query or with `of=bookmarks`.
+
+    The query is as in `/samples`; split and step are optional. With `to=html` it is a report, with notes if `notes=1`,
+    without tokens if `tokens=0`, and without findings and broken rules if `findings=0`.
+    """
+    context, run = context_of(request), await context_of(request).run(request)
+    parameters = request.query_params
+    kind, texts, of = params.word(parameters, "to"), parameters.get("texts", "start"), parameters.get("of", "samples")
+    if kind not in (*tables.KINDS, HTML) or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
+        raise BadQuery(
+            f"to= is one of {', '.join((*tables.KINDS, HTML))}, texts= start or whole, of= samples or bookmarks"
+        )
+    has_notes = of == "bookmarks" or params.flag(parameters, "notes")
+    has_tokens, has_findings = (
+        params.flag(parameters, name) or name not in parameters for name in ("tokens", "findings")
+    )
+    state = await context.state(request) if has_notes or kind == HTML else None
+    scope = params.sample_query(parameters)
+
+    def insight() -> contents.ReportedInsight | None:
+        """Look at the run as a whole; why findings were set aside is a person's note."""
+        aside = {} if state is None else findings_aside(state, run)
+        why = {name: finding.why * has_notes for name, finding in aside.items()}
+        return contents.insight_of(run, scope.splits, why) if has_findings else None
+
+    def begin() -> Iterator[bytes]:
+        noted = bookmarks(run, state) if has_notes and state is not None else Selection((), 0)
+        selection = selected(run, scope) if of == "samples" else noted
+        if kind == HTML:
+            name, notes = run.info.name, noted.notes or {}
+            scope_words = f"Bookmarked samples of {name}." if of == "bookmarks" else report.scope_of(name, scope)
+            about = report.Report(title=name, about=scope_words, total=selection.total, made=report.made_now())
+            samples = reported(run, selection.items, notes)
+            return report.report_pieces(about, samples, tokens=report.ReportedTokens(has_tokens), insight=insight)
+        names, is_whole = query.value_names(run), texts == "whole"
+        derived, has_note = query.derived_names(scope, *names), selection.notes is not None
+        columns = tables.columns_of(*names, derived, has_notes=has_note, is_whole=is_whole)
+        read = query.Reader(run).texts if is_whole else None
+        return tables.written(kind, columns, tables.rows(run.id, selection.items, columns, read, selection.notes))
+
+    media_type = tables.KINDS.get(kind, "text/html; charset=utf-8")
+    return await context.downloads.send(request, begin, f"{run.id}.{of}.{kind}", media_type)
+
+
+def reported(
+    run: OpenRun, samples: Iterable[SampleItem], notes: Mapping[SampleKey, str]
+) -> Iterator[contents.ReportedSample]:
+    """Read the samples of a report, each with its note."""
+    read, loss = query.Reader(run), query.loss_of(run)
+    for item in islice(samples, MAX_REPORTED):
+        (sample,) = query.with_group_advantages(run, [read(item.key)])
+        neighbours = query.neighbours(run, item.key)
+        yield contents.ReportedSample(run.id, sample, neighbours, loss, notes.get(item.key, ""))
+
+
+def selected(run: OpenRun, scope: SampleQuery) -> Selection:
+    """Return the samples of a query. Raises errors now, not in the middle of the file."""
+    scope = query.with_length(run, scope)
+    total = query.samples(run, replace(scope, limit=0)).total
+    return Selection(query.every(run, scope), total if scope.limit is None else min(total, scope.limit))
+
+
+def bookmarks(run: OpenRun, state: State) -> Selection:
+    """Return the bookmarked samples that the run still has, with their notes."""
+    marked = [(note, sample) for note, sample in marked_samples(state, run) if sample is not None]
+    return Selection([sample for _, sample in marked], len(marked), {sample.key: note for note, sample in marked})

@@ -27,14 +27,13 @@ def route_of(question: Question) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         context, run = context_of(request), await context_of(request).run(request)
         asked = params.query_of(request.query_params, question.query)
-
-        version = (
-            await context.threads.query(lambda: question.version_of(run, asked)) if question.version else run.version
-        )
+        version = run.version
+        if question.version:
+            version = await context.threads.query(lambda: question.version_of(run, asked))
 
         def make() -> Reply:
             answer = msgspec.to_builtins(question.answer(run, asked))
-            return Reply(encoding.encode_plain({"run": run.id, "version": version, **answer}), JSON)
+            return Reply(encoding.encode({"run": run.id, "version": version, **encoding.plain(answer)}), JSON)
 
         if not question.is_cached:
             return await context.replies.fresh(request, make)

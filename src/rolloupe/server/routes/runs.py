@@ -1,11 +1,12 @@
 """Routes for runs: their list, their steps, their problems, and their other files."""
 
+import contextlib
 import os
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -28,7 +29,6 @@ from rolloupe.wire.runs import (
     ProblemItem,
     ProblemsReply,
     ReportNode,
-    ReportReply,
     ReportSteps,
     RunsReply,
     StepsReply,
@@ -40,6 +40,9 @@ EXCERPT_BYTES = 240
 BLOCK_BYTES = 2**20
 MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
+MAX_FILES = 2000
+MAX_DIFF_CHARS = 2_000_000
+MAX_TRACKERS, MAX_NAMES = 100, 200
 
 
 async def runs(request: Request) -> Response:
@@ -94,20 +97,18 @@ async def problems(request: Request) -> Response:
             record_from(ProblemItem, problem, file=problem.source, excerpt=excerpt(run, problem))
             for problem in query.problems(run)[offset : offset + limit]
         ]
-        return ProblemsReply(run=run.id, total=query.problem_count(run), offset=offset, problems=found)
+        return ProblemsReply(total=query.problem_count(run), problems=found)
 
     return await context.replies.fresh(request, make)
 
 
 def excerpt(run: OpenRun, problem: Problem) -> str:
     """Return the first bytes of the record, as text; empty if they cannot be read."""
-    if problem.start is None:
-        return ""
-    length = EXCERPT_BYTES if problem.stop is None else min(EXCERPT_BYTES, problem.stop - problem.start)
-    try:
-        return query.read(run, problem.source, problem.start, length).decode("utf-8", "replace")
-    except (NotFound, SourceChanged):
-        return ""
+    with contextlib.suppress(NotFound, SourceChanged):
+        if problem.start is not None:
+            length = EXCERPT_BYTES if problem.stop is None else min(EXCERPT_BYTES, problem.stop - problem.start)
+            return query.read(run, problem.source, problem.start, length).decode("utf-8", "replace")
+    return ""
 
 
 async def problem_raw(request: Request) -> Response:
@@ -120,27 +121,14 @@ async def problem_raw(request: Request) -> Response:
 
     def blocks() -> Iterator[bytes]:
         block, at = first, start
-        while block:
-            yield block
-            at += len(block)
-            try:
+        with contextlib.suppress(NotFound, SourceChanged):
+            while block:
+                yield block
+                at += len(block)
                 block = query.read(run, file, at, min(BLOCK_BYTES, stop - at))
-            except (NotFound, SourceChanged):
-                return
 
     headers = replies.attachment(f"{PurePosixPath(file).name}.{start}-{stop}")
     return StreamingResponse(blocks(), media_type=replies.BINARY, headers=headers)
-
-
-MAX_FILES = 2000
-MAX_DIFF_CHARS = 2_000_000
-MAX_TRACKERS, MAX_NAMES = 100, 200
-
-
-async def about(request: Request) -> Response:
-    """`GET /api/runs/{run}/about`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    return await context.replies.fresh(request, lambda: about_reply(run))
 
 
 async def configs(request: Request) -> Response:
@@ -149,9 +137,9 @@ async def configs(request: Request) -> Response:
     library = await context.runs(request)
 
     def make() -> ConfigsReply:
-        found = query.config_differences(library.runs)
-        runs = [ConfigItem(run=run_id, values=values) for run_id, values in found.values.items()]
-        return record_from(ConfigsReply, found, runs=runs)
+        differences = query.config_differences(library.runs)
+        runs = [ConfigItem(run=run_id, values=values) for run_id, values in differences.values.items()]
+        return record_from(ConfigsReply, differences, runs=runs)
 
     return await context.replies.fresh(request, make)
 
@@ -160,11 +148,13 @@ async def report(request: Request) -> Response:
     """`GET /api/runs/{run}/report?split=&step=`."""
     context, run = context_of(request), await context_of(request).run(request)
     split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
+    return await context.replies.fresh(request, lambda: report_node(query.logtree(run, split, step)))
 
-    def make() -> ReportReply:
-        return ReportReply(run=run.id, split=split, step=step, root=report_node(query.logtree(run, split, step)))
 
-    return await context.replies.fresh(request, make)
+async def about(request: Request) -> Response:
+    """`GET /api/runs/{run}/about`."""
+    context, run = context_of(request), await context_of(request).run(request)
+    return await context.replies.fresh(request, lambda: about_reply(run))
 
 
 def about_reply(run: OpenRun) -> AboutReply:
@@ -175,7 +165,6 @@ def about_reply(run: OpenRun) -> AboutReply:
     return record_from(
         AboutReply,
         run.info,
-        run=run.id,
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=address_of(run.info.root),
         config=plain(query.config(run)),
@@ -201,5 +190,4 @@ def about_reply(run: OpenRun) -> AboutReply:
 def report_node(node: LogNode) -> ReportNode:
     """Convert a piece of a report to the browser's record."""
     turns = [to_wire.turn_view(turn) for turn in node.turns]
-    children = [report_node(child) for child in node.children]
-    return ReportNode(**{**asdict(node), "turns": turns, "children": children})
+    return record_from(ReportNode, node, turns=turns, children=[report_node(child) for child in node.children])

@@ -87,7 +87,7 @@ async def hits(request: Request) -> Response:
     limit = params.integer(parameters, "limit", TOLD, low=1, high=MAX_PAGE)
 
     def make() -> SearchHitsReply:
-        return SearchHitsReply(search=running.id, offset=offset, hits=running.page(offset, limit))
+        return SearchHitsReply(hits=running.page(offset, limit))
 
     return await context.replies.fresh(request, make)
 
@@ -99,7 +99,7 @@ async def spans(request: Request) -> Response:
     key, pattern = sample_key(body.id), Pattern(body.search)
 
     def make() -> SpansReply:
-        turns = enumerate(loaded(request, run, key).turns)
+        turns = enumerate(loaded(request, run, key)[0].turns)
         places = (
             Span(at=f"{number}.{part}", start=start, stop=stop)
             for number, turn in turns
@@ -107,6 +107,6 @@ async def spans(request: Request) -> Response:
             for part, start, stop in places_in(pattern, turn.parts, [*map(shown_text, turn.parts)], utf16_length)
         )  # in UTF-16 units
         found = list(islice(places, MAX_SPANS + 1))
-        return SpansReply(id=str(key), spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
+        return SpansReply(spans=found[:MAX_SPANS], more=len(found) > MAX_SPANS)
 
     return await context.replies.fresh(request, make)

@@ -1,17 +1,19 @@
-"""Routes for a person's own data: all of it, the changes since a version, and single changes."""
+"""Routes for a person's own data, and for a browser's session: login, tickets, events, the cache of replies."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
-import msgspec
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.server import params, replies
-from rolloupe.server.context import context_of
+from rolloupe.server.context import Context, context_of
 from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
+from rolloupe.server.security.auth import NEXT, Gate, refuse_for_now
 from rolloupe.state import State
 from rolloupe.state.records import (
     Change,
@@ -28,13 +30,18 @@ from rolloupe.storage import both_places
 from rolloupe.wire import encoding
 from rolloupe.wire.encoding import record_from
 from rolloupe.wire.session import (
+    CacheStats,
     ConflictReply,
+    LoginReply,
+    LoginRequest,
     MarkedReply,
     MarkedSample,
     StateChange,
     StateItem,
     StateOwner,
     StateReply,
+    TicketReply,
+    TicketRequest,
 )
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
@@ -61,10 +68,7 @@ async def change(request: Request) -> Response:
     """`POST /api/state`."""
     context = context_of(request)
     library, store = await context.runs(request), await context.state(request)
-    try:
-        state_change = msgspec.json.decode(await request.body(), type=StateChange)
-    except (msgspec.MsgspecError, UnicodeError, RecursionError):
-        return replies.error_reply(400, "the body is not a change", "Send a StateChange as JSON: see server/wire.")
+    state_change = await params.body_of(request, StateChange)
     person = request.scope.get(PERSON)
     if person is not None:
         check_may(person, store, library, state_change)
@@ -72,10 +76,9 @@ async def change(request: Request) -> Response:
     written = await context.threads.quick(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
-        body = encoding.encode(ConflictReply(error=CONFLICT, next=KEEP, item=item))
-        return Response(body, 409, media_type=replies.JSON)
+        return replies.json_response(ConflictReply(error=CONFLICT, next=KEEP, item=item), 409)
     context.events.state_changed(None if item.shared else item.by)
-    return Response(encoding.encode(item), headers={"cache-control": "no-store"}, media_type=replies.JSON)
+    return replies.json_response(item, headers={"cache-control": "no-store"})
 
 
 def check_may(person: Person, store: State, library: Runs, body: StateChange) -> None:
@@ -93,35 +96,30 @@ def check_may(person: Person, store: State, library: Runs, body: StateChange) ->
 async def marked(request: Request) -> Response:
     """`GET /api/runs/{run}/marked?before=`."""
     context, run = context_of(request), await context_of(request).run(request)
-    store, before = (
-        await context.state(request),
-        params.integer(request.query_params, "before", params.INT64 - 1, low=0),
-    )
+    store = await context.state(request)
+    before = params.integer(request.query_params, "before", params.INT64 - 1, low=0)
 
     def make() -> MarkedReply:
         page = store.before(store.owner(run) or "", before, MARKED)
         marks = {mark.item.name: mark for mark in marks_of(page.items)}  # several people may mark a sample
-        samples = [
-            MarkedSample(name=mark.item.name, sample=sample) for mark, sample in with_samples(run, [*marks.values()])
-        ]
-        return MarkedReply(run=run.id, samples=samples, before=page.version if page.more else 0)
+        found = with_samples(run, [*marks.values()])
+        samples = [MarkedSample(name=mark.item.name, sample=sample) for mark, sample in found]
+        return MarkedReply(samples=samples, before=page.version if page.more else 0)
 
     return await context.replies.fresh(request, make)
 
 
 def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.SampleItem | None]]:
-    """Yield the notes on a run's samples, each with its sample if the run still has it; looks each up on demand.
+    """Yield the notes on a run's samples, each with its sample if the run still has it; looks samples up on demand.
 
-    What several people of a team note on a sample is one note, with their names.
+    The notes of several people of a team on a sample become one note, with their names.
     """
     owner = store.owner(run)
-    marks = marks_of(store.of(owner)) if owner else []
     by_name: dict[str, list[LocatedMark]] = {}
-    for mark in marks:
+    for mark in marks_of(store.of(owner)) if owner else []:
         by_name.setdefault(mark.item.name, []).append(mark)
-    several = list(by_name.values())
-    for start in range(0, len(several), MARKED):
-        some = several[start : start + MARKED]
+    names = iter(by_name.values())
+    while some := [*islice(names, MARKED)]:
         samples = with_samples(run, [marks[0] for marks in some])
         for marks, (_, sample) in zip(some, samples, strict=True):
             notes = [(mark.item.person, mark.mark.note) for mark in marks if mark.mark.note]
@@ -155,9 +153,9 @@ def state_reply(library: Runs, store: State, since: int, person: Person | None =
 
 
 def sees(person: Person, owner: Owner) -> bool:
-    """True if a person may see a run with marks that is not open: what is kept of it says where it was.
+    """True if a person may see a marked run that is not open, by the path that it had.
 
-    What follows a `#` may be the run's name within a file, or belong to the path.
+    The text after a `#` may be the run's name within a file, or belong to the path.
     """
     words = owner.path.split("#")
     return all(person.may_see(both_places("#".join(words[: n + 1]))) for n in range(len(words)))
@@ -178,18 +176,14 @@ def state_item(item: Mark) -> StateItem:
 
 def write(store: State, run: OpenRun | None, body: StateChange) -> Written:
     """Make a change. Raises `BadQuery` for an invalid one, `NotFound` for a sample that the run lacks."""
-    values = [one for one in (body.run_mark, body.sample_mark, body.setting) if one is not None]
+    values = [value for value in (body.run_mark, body.sample_mark, body.setting) if value is not None]
     if len(values) > 1:
         raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
-    value: RunMark | SampleMark | dict[str, object] | None = None
-    if body.run_mark is not None:
-        value = body.run_mark
-    elif body.sample_mark is not None:
-        value = sample_mark(run, body.name, body.sample_mark)
-    elif body.setting is not None:
-        if not isinstance(body.setting, dict):
-            raise BadQuery("a setting must be an object")
-        value = body.setting
+    value: RunMark | SampleMark | dict[str, object] | None = values[0] if values else None
+    if not isinstance(value, RunMark | SampleMark | dict | None):
+        raise BadQuery("a setting must be an object")
+    if isinstance(value, SampleMark):
+        value = sample_mark(run, body.name, value)
     change = Change(kind=body.kind, name=body.name, value=value, seen=body.seen, shared=body.shared, by=body.by)
     return store.write(change, run, body.owner)
 
@@ -198,13 +192,74 @@ def sample_mark(run: OpenRun | None, sample: str, view: SampleMark) -> SampleMar
     """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
         return view
-    key = query.sample_key(sample)
-    try:
+    key, item = query.sample_key(sample), None
+    with contextlib.suppress(SourceChanged):
         item = query.named(run, [key]).get(key)
-    except SourceChanged:
-        item = None
+    if item is None and not (view.uid or view.excerpt):
+        raise NotFound(f"no sample {key} in run {run.id!r}")
     if item is None:
-        if not (view.uid or view.excerpt):
-            raise NotFound(f"no sample {key} in run {run.id!r}")
         return view
     return SampleMark(bookmarked=view.bookmarked, note=view.note, uid=item.uid, excerpt=item.response[:240])
+
+
+async def stats(request: Request) -> Response:
+    """`GET /api/cache/stats`."""
+    context = context_of(request)
+    library = await context.runs(request)
+    return await context.replies.fresh(request, lambda: figures(context, library))
+
+
+async def clear(request: Request) -> Response:
+    """`POST /api/cache/clear`: drops the replies in memory. The index on disk is not a cache of replies, and stays."""
+    context = context_of(request)
+    library = await context.runs(request)
+    for cache in (context.cache, context.samples, context.members, context.updates):
+        cache.clear()
+    return await context.replies.fresh(request, lambda: figures(context, library))
+
+
+def figures(context: Context, library: Runs) -> CacheStats:
+    """Return the figures of the cache, and the size of the index."""
+    return record_from(CacheStats, context.cache, index_bytes=library.index_bytes(), index_dir=str(library.index_dir))
+
+
+async def events(request: Request) -> Response:
+    """`GET /api/events`."""
+    broadcaster = context_of(request).events
+    if broadcaster.is_full:
+        return replies.error_reply(503, "too many streams are open", "Close other pages of this server.")
+    headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
+    if request.method == "HEAD":
+        return Response(headers=headers, media_type="text/event-stream")
+    return StreamingResponse(
+        broadcaster.messages(request.scope.get(PERSON)), headers=headers, media_type="text/event-stream"
+    )
+
+
+async def login(request: Request) -> Response:
+    """Check a token and start a session."""
+    gate = gate_of(request)
+    try:
+        body = await params.body_of(request, LoginRequest)
+    except BadQuery as error:
+        return replies.error_reply(400, str(error), 'Send {"token": "..."} as JSON.')
+    is_right, wait_s = gate.check(body.token, request.scope)
+    if wait_s:
+        return refuse_for_now(wait_s)
+    if not is_right:
+        return replies.error_reply(401, "that is not the token of this server", NEXT)
+    return replies.json_response(LoginReply(key=gate.page_key), headers={"set-cookie": gate.set_cookie(request.scope)})
+
+
+async def ticket(request: Request) -> Response:
+    """Return a ticket that opens one address once: browsers send no header with a download."""
+    body = await params.body_of(request, TicketRequest)
+    reply = TicketReply(ticket=gate_of(request).ticket(body.address))
+    return replies.json_response(reply, headers={"cache-control": "no-store"})
+
+
+def gate_of(request: Request) -> Gate:
+    """Return the gate that admitted a request."""
+    gate = request.scope["rolloupe.gate"]
+    assert isinstance(gate, Gate)
+    return gate

@@ -1,7 +1,7 @@
 """The built browser app: `index.html` for every page, and its hashed assets.
 
-An address never becomes a path: the server lists the existing files beforehand, and a request can only name one of
-them. The shell contains no data and is public.
+An address never becomes a path: a request can only name one of the files listed beforehand. The shell contains no data
+and is public.
 """
 
 import html

@@ -1,9 +1,10 @@
 """Routes for the tokens of one sample, and for what a step of training does to those of many."""
 
+import contextlib
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from threading import Event
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 from starlette.datastructures import QueryParams
@@ -20,7 +21,7 @@ from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, conte
 from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
 from rolloupe.wire import token_bytes
-from rolloupe.wire.encoding import number
+from rolloupe.wire.encoding import record_from
 from rolloupe.wire.samples import SampleDifference, TopLogprobsReply, UpdatePush, UpdateReply
 
 T = TypeVar("T")
@@ -29,10 +30,11 @@ MAX_TOKENS = 262_144
 """Tokens in one answer, each with all its series; a longer sample takes several requests."""
 
 MAX_TEXT = 1_000
-"""Characters of an alternative of a token; no token of a vocabulary has as many."""
+"""Characters of an alternative of a token; every token of a vocabulary is shorter."""
 
+TABLES = ("by_sample", "by_group", "by_role", "by_string")
 MOST_NAMES = 500
-"""Samples, groups or strings in one answer: those that push most."""
+"""Samples, groups or strings with the largest pushes in one answer."""
 
 
 async def tokens(request: Request) -> Response:
@@ -46,7 +48,7 @@ async def tokens(request: Request) -> Response:
     choice = choice_of(parameters) if parameters.get("rule") else None
 
     def make(run: OpenRun, key: SampleKey) -> Reply:
-        (sample,) = query.with_group_advantages(run, [loaded(request, run, key)])
+        (sample,) = query.with_group_advantages(run, [loaded(request, run, key)[0]])
         update = None if choice is None else (choice.rule, query.token_update(sample, choice))
         page = query.token_page(sample, start, count, query.loss_of(run))
         return Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
@@ -59,12 +61,8 @@ async def top_logprobs(request: Request) -> Response:
     token = params.integer(request.query_params, "token", low=0)
 
     def make(run: OpenRun, key: SampleKey) -> TopLogprobsReply:
-        found = query.token_alternatives(loaded(request, run, key), token)
-        return TopLogprobsReply(
-            id=str(key),
-            token=token,
-            alternatives=[replace(alternative, text=alternative.text[:MAX_TEXT]) for alternative in found],
-        )
+        found = query.token_alternatives(loaded(request, run, key)[0], token)
+        return TopLogprobsReply(alternatives=[replace(one, text=one.text[:MAX_TEXT]) for one in found])
 
     return await answered(request, make)
 
@@ -83,24 +81,20 @@ async def update(request: Request) -> Response:
     def make(stop: Event) -> UpdateReply:
         inputs = step_inputs(context, run, (split, step, group or ""), stop)
         found = query.grouped_update(inputs, choice, weights, against)
-        differing = sorted((one for one in found.differing.items() if one[1]), key=lambda one: -one[1])
-        return UpdateReply(
+        differing = sorted((pair for pair in found.differing.items() if pair[1]), key=lambda pair: -pair[1])
+        return record_from(
+            UpdateReply,
+            found,
             rule=choice.rule,
             whole=token_bytes.pushed("", found.whole),
-            by_sample=largest_pushes({str(key): push for key, push in found.by_sample.items()}),
-            by_group=largest_pushes(found.by_group),
-            by_role=largest_pushes(found.by_role),
-            by_string=largest_pushes(found.by_string),
             by_position=token_bytes.pushed_by_position(found.by_position),
             samples=len(found.by_sample),
-            effective_samples=number(found.effective_samples),
-            left_out=found.left_out,
-            unnamed=found.unnamed,
             differing=[
-                SampleDifference(id=str(key), differing=many, tokens=found.by_sample[key].tokens)
-                for key, many in differing[:MOST_NAMES]
+                SampleDifference(id=str(key), differing=count, tokens=found.by_sample[key].tokens)
+                for key, count in differing[:MOST_NAMES]
             ],
             differing_samples=len(differing),
+            **{name: largest_pushes(getattr(found, name)) for name in TABLES},
         )
 
     async with watched(request) as stop:
@@ -111,9 +105,9 @@ async def update(request: Request) -> Response:
 def step_inputs(
     context: Context, run: OpenRun, scope: tuple[str, int, str], stop: Event
 ) -> Iterator[UpdateInputs | str]:
-    """Yield what the update of a step, or of a group of it, depends on, and keep it if it is small enough.
+    """Yield the inputs of the update of a step, or of a group of it, and keep them if they are small enough.
 
-    Raises as `read_remaining`, and `Gone` once nobody waits: the next request goes on where this one ended.
+    Raises the errors of `read_remaining`, and `Gone` once nobody waits: the next request continues from here.
     """
     split, step, group = scope
     key = (run.id, run.version, split, str(step), group)
@@ -135,20 +129,17 @@ def step_inputs(
 
 
 def stop_if_abandoned(stop: Event, some: Iterable[T]) -> Iterator[T]:
-    """Yield from some things, none of which is None. Raises `Gone` once nobody waits."""
-    items = iter(some)
-    while not stop.is_set():
-        item = next(items, None)
-        if item is None:
-            return
+    """Yield items. Raises `Gone` once nobody waits."""
+    for item in some:
+        if stop.is_set():
+            raise Gone
         yield item
-    raise Gone
 
 
 def read_remaining(run: OpenRun, scope: tuple[str, int, str], offset: int, stop: Event) -> Iterator[UpdateInputs | str]:
-    """Read it from a sample on. Raises `BadQuery` for too many samples, `NotFound` for none, and `Gone`.
+    """Read the inputs from a sample on. Raises `BadQuery` for too many samples, `NotFound` for none, and `Gone`.
 
-    A sample may be large: it is looked at only if somebody waits once it is read.
+    A sample may be large: its inputs are computed only if somebody still waits once it is read.
     """
     split, step, group = scope
     samples = SampleQuery(splits=(split,), step_min=step, step_max=step, group=group or None, limit=0)
@@ -166,7 +157,7 @@ def read_remaining(run: OpenRun, scope: tuple[str, int, str], offset: int, stop:
 
 
 def choice_of(parameters: QueryParams, rule: str = "rule", before: str = "") -> UpdateChoice:
-    """Return the rule that an address names, with the thresholds that it gives, and the weight of a KL penalty."""
+    """Return the rule that an address names, with its thresholds and the weight of a KL penalty."""
     prefix = f"{before}threshold."
     given = {name.removeprefix(prefix): name for name in parameters if name.startswith(prefix)}
     thresholds = {threshold: _finite(parameters, name) for threshold, name in given.items()}
@@ -176,17 +167,15 @@ def choice_of(parameters: QueryParams, rule: str = "rule", before: str = "") -> 
 
 
 def _finite(parameters: QueryParams, name: str) -> float:
-    value = parameters[name]
-    try:
+    value, number = parameters[name], math.nan
+    with contextlib.suppress(ValueError):
         number = float(value)
-    except ValueError:
-        number = math.nan
     if not math.isfinite(number):
         raise BadQuery(f"{name}={value[:40]!r} is not a number")
     return number
 
 
-def largest_pushes(pushes: dict[str, UpdateMass]) -> list[UpdatePush]:
-    """Return those that push most, the largest first."""
-    by_size = sorted(pushes.items(), key=lambda one: -(one[1].up + one[1].down + one[1].lost))
-    return [token_bytes.pushed(name, push) for name, push in by_size[:MOST_NAMES]]
+def largest_pushes(pushes: Mapping[Any, UpdateMass]) -> list[UpdatePush]:
+    """Return the largest pushes, in descending order."""
+    by_size = sorted(pushes.items(), key=lambda pair: -pair[1].size)
+    return [token_bytes.pushed(str(name), push) for name, push in by_size[:MOST_NAMES]]

@@ -5,10 +5,10 @@ Denies by default. Only the page (GET of any address not below /api/: shell, scr
 to whatever listens there; the page key lies in the storage of the page's own origin, and the page sends it in a header.
 A browser sends no header with a download, so the page asks for a ticket that opens one address once.
 
-Cookie and page key are keyed hashes of the token: they reveal nothing, need no table, survive a restart, and end when
-the token is rotated. Their key is random, so guessing them is hopeless however short the token. `Attempts` slows down
-guesses of a token that a person chose. A random token needs no such limit, which would let anybody on the machine lock
-out its owner. The cookie's name contains the port, so that the viewers on two ports have a cookie each.
+Cookie and page key are hashes of the token with a random key: they reveal nothing, need no table, survive a restart,
+and end when the token is rotated. `Attempts` slows down guesses of a token that a person chose. A random token needs no
+such limit, which would let anybody on the machine lock out its owner. The cookie's name contains the port, so that
+viewers on two ports have a cookie each.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ PAGE_KEY = b"x-rolloupe-key"
 """The header with which the page sends its key."""
 
 TICKET_S = 60.0
-"""How long a ticket is good."""
+"""How long a ticket is valid."""
 MAX_TICKETS = 1024
 TICKET = re.compile(r"(?:^|&)ticket=([\w-]{1,64})$", re.ASCII)
 """The last word of an address with a ticket."""
@@ -57,22 +57,16 @@ class Attempts:
 
     def wait_s(self, address: str) -> float:
         """Return the seconds until this address may try again; 0 for now."""
-        now = time.monotonic()
-        failures = self._by_address.get(address) or deque()
-        waits = [
-            t[0] + WINDOW_S - now
-            for t, most in ((failures, MAX_FAILURES), (self._all, MAX_FAILURES_ALL))
-            if len(t) == most
-        ]
-        return max([0.0, *waits])
+        full = [times for times in (self._of(address), self._all) if len(times) == times.maxlen]
+        return max([0.0, *(times[0] + WINDOW_S - time.monotonic() for times in full)])
 
     def failed(self, address: str) -> None:
         """Count a wrong token."""
-        now = time.monotonic()
-        failures = self._by_address.get(address) or deque(maxlen=MAX_FAILURES)
-        failures.append(now)
-        self._by_address.put(address, failures)
-        self._all.append(now)
+        for times in (self._of(address), self._all):
+            times.append(time.monotonic())
+
+    def _of(self, address: str) -> deque[float]:
+        return self._by_address.setdefault(address, deque(maxlen=MAX_FAILURES))
 
 
 class Gate:
@@ -83,7 +77,7 @@ class Gate:
         self._cookie = session_hash(settings, "")
         self.page_key = session_hash(settings, "page\n")
         self._tickets: Lru[str, tuple[str, float]] = Lru(MAX_TICKETS)
-        """By ticket, the address that it opens, and until when."""
+        """By ticket, the address that it opens, and the time when it expires."""
         self._first = settings.first_token
         self._first_until = time.monotonic() + FIRST_S
         self._attempts = Attempts() if settings.is_token_chosen else None
@@ -148,22 +142,23 @@ class Auth:
         self.gate = Gate(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            scope["rolloupe.gate"] = self.gate
-            scope, ticket = parted(scope)
-            is_page = scope["method"] in ("GET", "HEAD") and not is_api(scope["path"])
-            is_public = is_page or (scope["path"] == LOGIN and scope["method"] == "POST")
-            if not (is_public or self.gate.is_open or self.gate.knows_page(scope, ticket)):
-                token = bearer(scope)
-                is_right, wait_s = (False, 0.0) if token is None else self.gate.check(token, scope)
-                if wait_s:
-                    await refuse_for_now(wait_s)(scope, receive, send)
-                    return
-                if not is_right:
-                    scheme = {"www_authenticate": 'Bearer realm="rolloupe"'}
-                    await refusal(scope, 401, "this address needs the token", NEXT, **scheme)(scope, receive, send)
-                    return
-        await self.app(scope, receive, send)
+        scope["rolloupe.gate"] = self.gate
+        scope, ticket = parted(scope)
+        is_page = scope["method"] in ("GET", "HEAD") and not is_api(scope["path"])
+        is_public = is_page or (scope["path"] == LOGIN and scope["method"] == "POST")
+        is_admitted = is_public or self.gate.is_open or self.gate.knows_page(scope, ticket)
+        answer = None if is_admitted else self._refuse(scope)
+        await (answer or self.app)(scope, receive, send)
+
+    def _refuse(self, scope: Scope) -> Response | None:
+        """Refuse a request without the token."""
+        token = bearer(scope)
+        is_right, wait_s = (False, 0.0) if token is None else self.gate.check(token, scope)
+        if wait_s:
+            return refuse_for_now(wait_s)
+        scheme = 'Bearer realm="rolloupe"'
+        refused = refusal(scope, 401, "this address needs the token", NEXT, www_authenticate=scheme)
+        return None if is_right else refused
 
 
 def same(value: str, right: str) -> bool:
@@ -179,7 +174,7 @@ def refuse_for_now(wait_s: float) -> Response:
 
 
 def session_hash(settings: Settings, what: str) -> str:
-    """Return one of the secrets of a session; without a token, a word that opens nothing more than is open."""
+    """Return one of the secrets of a session; without a token, a fixed word, as everything is open."""
     if settings.token is None:
         return "open"
     words = f"{what}{settings.token}".encode("utf-8", "replace")

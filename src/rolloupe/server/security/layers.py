@@ -1,7 +1,7 @@
-"""The layers before the routes, and what they share: headers of every reply, `Host`, foreign pages, forms and sizes."""
+"""The layers before the routes: headers of every reply, `Host`, foreign pages, forms and sizes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
@@ -9,20 +9,18 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from rolloupe.server.process.console import say
-from rolloupe.server.replies import error_reply, no_content
+from rolloupe.server.replies import error_reply
 from rolloupe.server.settings import Settings
 
 
 def header(scope: Scope, name: bytes) -> str | None:
     """Return a header that may appear once: None if it is missing, empty if it appears more often."""
-    values = [value for key, value in scope["headers"] if key == name]
-    if not values:
-        return None
-    return values[0].decode("latin-1") if len(values) == 1 else ""
+    values = [value.decode("latin-1") for key, value in scope["headers"] if key == name]
+    return "" if len(values) > 1 else next(iter(values), None)
 
 
 def accepts_pages(scope: Scope) -> bool:
-    """True for a request of a browser for a page, of which a person reads the answer."""
+    """True if a browser requests a page that a person will read."""
     return any(b"text/html" in value for name, value in scope["headers"] if name == b"accept")
 
 
@@ -33,27 +31,25 @@ def bearer(scope: Scope) -> str | None:
 
 
 def refusal(scope: Scope, status: int, error: str, what_next: str, **headers: str) -> Response:
-    """Return an `ErrorReply`, or its words where a browser asks for a page.
-
-    The keyword `retry_after` becomes the header `retry-after`.
-    """
+    """Return an `ErrorReply`, or plain words for a browser. The keyword `retry_after` is the header `retry-after`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return (plain_page if accepts_pages(scope) else error_reply)(status, error, what_next, named)
 
 
 class Layer:
-    """Answers a request that goes no further, and passes every other one on."""
+    """Answers some requests, and passes on all others."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, answer: Callable[[Scope], Response | None] = lambda _: None) -> None:
+        """`answer` returns an answer, usually a refusal; None to pass the request on. A subclass may define it."""
         self.app = app
+        self._answer = answer
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = self.answer(scope) if scope["type"] == "http" else None
-        await (answer or self.app)(scope, receive, send)
+        await (self.answer(scope) or self.app)(scope, receive, send)
 
     def answer(self, scope: Scope) -> Response | None:
-        """Return the answer to a request that goes no further, usually a refusal."""
-        raise NotImplementedError
+        """Return an answer, or None to pass the request on."""
+        return self._answer(scope)
 
 
 def plain_page(status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None) -> Response:
@@ -80,7 +76,7 @@ HEADERS = {
 
 
 class Headers:
-    """Adds `HEADERS`, and `cache-control: no-store` unless a reply sets its caching. Rejects web sockets."""
+    """Adds `HEADERS`, and `cache-control: no-store` unless a reply sets its caching. Passes on nothing but HTTP."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -88,6 +84,7 @@ class Headers:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
+        if scope["type"] != "http":
             return
 
         async def send_with_headers(message: Message) -> None:
@@ -113,7 +110,7 @@ class Hosts(Layer):
     """
 
     def __init__(self, app: ASGIApp, settings: Settings, option: str = "--allow-host ") -> None:
-        """`option` is what stands before a name on the command line to admit it."""
+        """`option` is the text before a name on the command line that admits it."""
         super().__init__(app)
         self.option = option
         self.hosts = settings.hosts
@@ -148,11 +145,10 @@ PREFLIGHT = {
 class Origins(Layer):
     """Admits the server's own page, plain programs, and the origins of --cors (CSRF).
 
-    If a request has `Origin`, it must be the server's own origin or one of --cors. Otherwise browsers name the
-    requesting site in `Sec-Fetch-Site`. Plain programs send neither, and pages on a LAN without TLS send no
-    `Sec-Fetch-Site`. Navigation to the page is free (a link in a chat), because the shell holds no data; `same-site` is
-    not enough, because other ports of localhost are same-site. CORS never allows cookies: a foreign page needs the
-    bearer token.
+    `Origin`, if sent, must be the server's own or one of --cors. Without it, browsers name the requesting site in
+    `Sec-Fetch-Site`, except on pages without TLS. Plain programs send neither. Navigation to the page is free (a link
+    in a chat), because the shell holds no data. `same-site` is not enough: other ports of localhost are same-site. CORS
+    never allows cookies: a foreign page needs the bearer token.
     """
 
     def __init__(self, app: ASGIApp, cors: tuple[str, ...]) -> None:
@@ -160,7 +156,7 @@ class Origins(Layer):
         self.cors = frozenset(origin.rstrip("/").lower() for origin in cors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        origin = self.shared_with(scope) if scope["type"] == "http" else None
+        origin = self.shared_with(scope)
 
         async def send_shared(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -173,11 +169,10 @@ class Origins(Layer):
         await super().__call__(scope, receive, send if origin is None else send_shared)
 
     def shared_with(self, scope: Scope) -> str | None:
-        """Return the foreign origin that --cors lets in, if one sends a request."""
+        """Return the foreign origin of a request, if --cors lets it in."""
         origin = header(scope, b"origin")
-        if origin is None or is_own(origin, scope):
-            return None
-        return origin if origin.lower() in self.cors or "*" in self.cors else None
+        is_foreign = origin is not None and not is_own(origin, scope)
+        return origin if is_foreign and not self.cors.isdisjoint(((origin or "").lower(), "*")) else None
 
     def answer(self, scope: Scope) -> Response | None:
         """Refuse a foreign page and an unknown method, and answer a preflight."""
@@ -190,7 +185,7 @@ class Origins(Layer):
             next_ = f"Start the server with --cors {text} to let that page in." if is_plain else "Open the page."
             return refusal(scope, 403, "a page of another origin must not use this server", next_)
         if is_shared and scope["method"] == "OPTIONS" and header(scope, b"access-control-request-method"):
-            return no_content(PREFLIGHT)
+            return Response(status_code=204, headers=PREFLIGHT)
         if scope["method"] in METHODS:
             return None
         allow = ", ".join(METHODS)
@@ -220,24 +215,23 @@ MAX_BODY_BYTES = 256 * 1024
 """Room for a note of 20,000 characters that JSON escapes to six bytes each, and an id."""
 
 MAX_ADDRESS_BYTES = 64 * 1024
-"""A filter of 4,000 characters of three bytes, which stand as nine in an address, and the ids of 64 samples have room:
-a percent sign of an id is itself written as three characters."""
+"""Room for a filter of 4,000 characters, of nine bytes each when percent-encoded, and for the ids of 64 samples."""
 
 TOO_LARGE = f"the body is larger than {MAX_BODY_BYTES} bytes"
 
 
 class Limits(Layer):
-    """Refuses writes that a foreign page could send, long addresses and large bodies.
+    """Refuses long addresses, large bodies, and writes that a foreign page could send.
 
-    A request that changes data must be JSON and carry `X-Rolloupe: 1`: a foreign page's form or script can send neither
-    without a preflight. A bearer token also suffices, because browsers never add one by themselves.
+    A request that changes data must be JSON and carry `X-Rolloupe: 1`: a foreign page can send neither without a
+    preflight. A bearer token also suffices, because browsers never add one by themselves.
     """
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await super().__call__(scope, counted(receive), send)
 
     def answer(self, scope: Scope) -> Response | None:
-        """Refuse what is too long or not marked."""
+        """Refuse a request that is too long, or a write without its mark."""
         if len(scope["path"]) + len(scope["query_string"]) > MAX_ADDRESS_BYTES:
             return refusal(scope, 414, "the address is too long", "Request less at once.")
         kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()

@@ -1,7 +1,7 @@
-"""The layers of a team's server: nobody without a role comes further, health checks need none, Prometheus a token.
+"""The layers of a team's server: people need a role, Prometheus needs a token, health checks need neither.
 
-One person may ask for so many requests a second, and so many under way at once. An answer has a bounded size, so the
-number of requests under way bounds the memory that one person takes.
+The requests of one person are limited, by second and at a time. An answer has a bounded size, so this limits the memory
+that one person takes.
 """
 
 import asyncio
@@ -10,6 +10,7 @@ import time
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -26,22 +27,22 @@ from rolloupe.server.threads import QUOTAS, Quotas
 
 EVENTS = "/api/events"
 BURST_S = 6.0
-"""Somebody who was quiet may ask for what this many seconds allow, at once: a page begins with many requests."""
+"""After a pause, a person may send the requests of this many seconds at once: a page begins with many."""
 
 UNDER_WAY = 32
 MOST_EVENT_STREAMS = 20
-"""Open streams of events: one for each browser and window of a person, with room for those that are gone unnoticed."""
+"""Open streams of events: one for each browser and window of a person, with room for streams that broke unnoticed."""
 
 QUESTIONS = 2
-"""Questions that take a while, such as filters and charts, at a time: further ones of the same person wait."""
+"""Slow questions of one person, such as filters and charts, at a time; further ones wait."""
 LOOKS = 1
-"""The same for looks at a whole run or step, of which the server has few at a time."""
+"""The same for looks at a whole run or step."""
 
 MAX_PEOPLE = 10_000
 
 
 class Use:
-    """What a person asks for."""
+    """The requests of one person."""
 
     def __init__(self, most: float) -> None:
         self._most = self._left = most
@@ -62,7 +63,7 @@ class Use:
 
 
 class Bounds:
-    """Refuses what one person asks beyond the bounds, so that the others are served."""
+    """Refuses requests of one person beyond the bounds, so that the others are served."""
 
     def __init__(self, app: ASGIApp, rate: float) -> None:
         self.app = app
@@ -71,32 +72,27 @@ class Bounds:
         self._uses: Lru[str, Use] = Lru(MAX_PEOPLE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        use = self._uses.setdefault(scope[PERSON].name, Use(self._rate * BURST_S))
+        name = scope[PERSON].name
+        use = self._uses.setdefault(name, Use(self._rate * BURST_S))
         is_stream = scope["path"] == EVENTS
-        most, what, again_s = (
-            (MOST_EVENT_STREAMS, "open pages", 60) if is_stream else (UNDER_WAY, "requests under way", 1)
-        )
-        if wait_s := use.wait_s(self._rate):
-            await self._refuse(scope, receive, send, f"more than {self._rate:g} requests a second", wait_s)
-        elif use.open[is_stream] >= most:
-            await self._refuse(scope, receive, send, f"more than {most} {what}", again_s)
-        else:
-            use.open[is_stream] += 1
-            QUOTAS.set(use.quotas)
-            try:
-                await self.app(scope, receive, send)
-            finally:
-                use.open[is_stream] -= 1
-
-    async def _refuse(self, scope: Scope, receive: Receive, send: Send, error: str, wait_s: float) -> None:
-        self.refused += 1
-        seconds = str(int(wait_s) + 1)
-        what_next = f"Wait {seconds} s, and ask for less at once."
-        answer = refusal(scope, 429, f"{error} from {scope[PERSON].name}", what_next, retry_after=seconds)
-        await answer(scope, receive, send)
+        error, wait_s = f"more than {self._rate:g} requests a second", use.wait_s(self._rate)
+        if not wait_s and is_stream and use.open[is_stream] >= MOST_EVENT_STREAMS:
+            error, wait_s = f"more than {MOST_EVENT_STREAMS} open pages", 60
+        elif not wait_s and not is_stream and use.open[is_stream] >= UNDER_WAY:
+            error, wait_s = f"more than {UNDER_WAY} requests under way", 1
+        if wait_s:
+            self.refused += 1
+            seconds = str(int(wait_s) + 1)
+            what_next = f"Wait {seconds} s, and ask for less at once."
+            answer = refusal(scope, 429, f"{error} from {name}", what_next, retry_after=seconds)
+            await answer(scope, receive, send)
+            return
+        use.open[is_stream] += 1
+        QUOTAS.set(use.quotas)
+        try:
+            await self.app(scope, receive, send)
+        finally:
+            use.open[is_stream] -= 1
 
 
 METRICS = "/metrics"
@@ -107,7 +103,7 @@ UNTIMED = ("/api/events", "/api/search")
 
 
 class Metrics:
-    """Counts what it passes on, and answers whoever knows the token."""
+    """Counts requests, and answers `/metrics` for those who know the token."""
 
     def __init__(self, app: ASGIApp, token: str, gauges: Callable[[], Mapping[str, float]]) -> None:
         self.app = app
@@ -118,9 +114,6 @@ class Metrics:
         self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
         if scope["path"] == METRICS and self._token and scope["method"] in ("GET", "HEAD"):
             if not same(bearer(scope) or "", self._token):
                 await refusal(scope, 401, "this address needs its token", "See docs/team.md.")(scope, receive, send)
@@ -174,7 +167,7 @@ ALIVE, READY = "/healthz", "/readyz"
 def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) -> ASGIApp:
     """Wrap an app in the layers of a team's server, from the bounds of a person outwards."""
     bounds = Bounds(Limits(app), team.rate)
-    people: ASGIApp = People(bounds, team)
+    people: ASGIApp = Layer(bounds, partial(refuse_strangers, team))
     if isinstance(team.senders, OidcLogin):
         people = LoginPages(people, team.senders)
     named = Hosts(Origins(people, settings.cors), settings, "--public-url https://")
@@ -182,52 +175,37 @@ def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) 
     def gauges() -> dict[str, float]:
         return {**context.gauges(), "requests_refused_for_now": bounds.refused}
 
-    return OneRequest(Metrics(Health(named, lambda: context.is_ready), team.metrics_token, gauges))
+    return Layer(
+        Metrics(Layer(named, partial(answer_health_check, context)), team.metrics_token, gauges), refuse_two_lengths
+    )
 
 
-class People(Layer):
-    """Admits those who have a role, and notes them in the scope. Every address needs one: there is no public page."""
+def refuse_strangers(team: Team, scope: Scope) -> Response | None:
+    """Refuse people without a role, and note others in the scope. Every address needs a role: no page is public."""
+    try:
+        person = team.person(scope)
+    except Refused as error:
+        return refusal(scope, error.status, str(error), error.what_next)
+    if person.role is Role.NONE:
+        what_next = "Ask an administrator of this server for one."
+        if person.logout:
+            what_next += f" To log in as somebody else, open {person.logout}"
+        return refusal(scope, 403, f"the person {person.name} has no role on this server", what_next)
+    scope[PERSON] = person
+    return None
 
-    def __init__(self, app: ASGIApp, team: Team) -> None:
-        super().__init__(app)
-        self.team = team
 
-    def answer(self, scope: Scope) -> Response | None:
-        """Refuse people without a role; note the sender of every other request."""
-        try:
-            person = self.team.person(scope)
-        except Refused as error:
-            return refusal(scope, error.status, str(error), error.what_next)
-        if person.role is Role.NONE:
-            what_next = "Ask an administrator of this server for one."
-            if person.logout:
-                what_next += f" To log in as somebody else, open {person.logout}"
-            return refusal(scope, 403, f"the person {person.name} has no role on this server", what_next)
-        scope[PERSON] = person
+def refuse_two_lengths(scope: Scope) -> Response | None:
+    """Refuse a request of ambiguous length: a proxy could take its body for the request of another person."""
+    if not {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}:
         return None
+    error, what_next = "the request names two lengths", "Send Content-Length or Transfer-Encoding."
+    return refusal(scope, 400, error, what_next, connection="close")
 
 
-class OneRequest(Layer):
-    """Refuses a request whose end is in doubt: a proxy could take its body for the request of somebody else."""
-
-    def answer(self, scope: Scope) -> Response | None:
-        """Refuse a request with two lengths, and close the connection."""
-        if not {b"content-length", b"transfer-encoding"} <= {name.lower() for name, _ in scope["headers"]}:
-            return None
-        error, what_next = "the request names two lengths", "Send Content-Length or Transfer-Encoding."
-        return refusal(scope, 400, error, what_next, connection="close")
-
-
-class Health(Layer):
-    """Answers health checks, which come from anywhere under any name: they reveal nothing but a word."""
-
-    def __init__(self, app: ASGIApp, is_ready: Callable[[], bool]) -> None:
-        super().__init__(app)
-        self._is_ready = is_ready
-
-    def answer(self, scope: Scope) -> Response | None:
-        """Answer a health check."""
-        if scope["path"] not in (ALIVE, READY) or scope["method"] not in ("GET", "HEAD"):
-            return None
-        is_well = scope["path"] == ALIVE or self._is_ready()
-        return PlainTextResponse("ok\n" if is_well else "not ready\n", 200 if is_well else 503)
+def answer_health_check(context: Context, scope: Scope) -> Response | None:
+    """Answer a health check from anywhere under any name: the answer reveals nothing else."""
+    if scope["path"] not in (ALIVE, READY) or scope["method"] not in ("GET", "HEAD"):
+        return None
+    is_well = scope["path"] == ALIVE or context.is_ready
+    return PlainTextResponse("ok\n" if is_well else "not ready\n", 200 if is_well else 503)

@@ -1,8 +1,8 @@
-"""Who sends requests to a team's server: people whom a proxy names, or who log in at an OpenID provider.
+"""Finds out who sends requests to a team's server: people whom a proxy names, or who log in at an OpenID provider.
 
-A proxy has authenticated people, and sets a header on each request. A login is the code flow, by authlib: whoever has
-logged in carries a signed cookie with the name that the provider gave. The server keeps no sessions: any server with
-the same client secret knows the cookies of the others.
+A proxy authenticates people, and sets a header on each request. A login is the code flow, by authlib: the browser then
+carries a signed cookie with the name that the provider gave. The server keeps no sessions, so servers with the same
+client secret accept each other's cookies.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ from rolloupe.server.settings import TeamOptions
 
 HEADER = re.compile(r"header:([A-Za-z0-9-]{1,100})")
 UNIX = "unix"
-"""Stands for the peers of a Unix socket, which its permissions choose."""
+"""Placeholder for Unix-socket peers; file permissions decide access."""
 
 Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 
@@ -40,22 +40,20 @@ class ProxyHeader:
         self._proxies = proxies
 
     def name(self, scope: Scope) -> str:
-        """See `Senders`: what cannot be trusted is refused, never ignored."""
+        """Return the name. Refuses, and never ignores, a header that cannot be trusted. See `Senders`."""
         values = [value for name, value in scope["headers"] if name.lower() == self._header]
         likes = [name for name, _ in scope["headers"] if _plain(name) == _plain(self._header)]
+        next_ = "Use the address that your team was given"
+        if not self._trusts(scope) and likes:
+            raise Refused(403, "only a trusted proxy may say who sends a request", f"{next_}.")
         if not self._trusts(scope):
-            if likes:
-                raise Refused(
-                    403, "only a trusted proxy may say who sends a request", "Use the address that your team was given."
-                )
-            raise Refused(401, "this address needs a login", "Use the address that your team was given, which has one.")
-        if len(likes) > max(1, len(values)) or len(values) > 1 or len(likes) != len(values):
-            raise Refused(
-                400, "the request says more than once who sends it", "The proxy must replace that header, not add one."
-            )
+            raise Refused(401, "this address needs a login", f"{next_}, which has one.")
+        if len(values) > 1 or len(likes) != len(values):
+            next_ = "The proxy must replace that header, not add one."
+            raise Refused(400, "the request says more than once who sends it", next_)
         if not values or not values[0].strip():
             raise Refused(401, "the proxy does not say who sends this request", "Log in at the proxy.")
-        return checked_name(values[0].strip(b" \t"))  # of the line, says HTTP, not of the value
+        return checked_name(values[0].strip(b" \t"))  # HTTP allows space around a value
 
     def _trusts(self, scope: Scope) -> bool:
         client = scope.get("client")
@@ -70,7 +68,7 @@ class ProxyHeader:
 
 
 def _plain(name: bytes) -> bytes:
-    """A header name as servers spell it that do not tell `_` from `-`."""
+    """Return a header name in the spelling of servers that treat `_` and `-` alike."""
     return name.lower().replace(b"_", b"-")
 
 
@@ -109,7 +107,7 @@ PROVIDER_S = 10.0
 SCOPE = "openid email profile"
 ISSUER = re.compile(r"oidc:(?P<issuer>https://\S+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/\S*)?)")
 VERIFIED = (None, True, "true")
-"""What a provider says of an e-mail address that a person may have as name; some write words, some nothing."""
+"""Values of `email_verified` for an address that may be a name: some providers write a word, some nothing."""
 
 AGAIN = "Open the page again to log in."
 MISSING = "--users-from oidc needs authlib. Next: pip install 'rolloupe[serve]'"
@@ -124,7 +122,7 @@ class OidcClient(NamedTuple):
     public_url: str
     """The address of this server in people's browsers, without a final slash."""
     claim: str = "email"
-    """What of the provider's facts about a person is the name here."""
+    """The provider's fact about a person that is the name here."""
 
 
 class OidcLogin:
@@ -134,7 +132,7 @@ class OidcLogin:
         """Raises `BadQuery` without authlib."""
         try:
             with warnings.catch_warnings():
-                import authlib.deprecate  # noqa: F401 - shows all that it deprecates, from here on
+                import authlib.deprecate  # noqa: F401 - it changes the filter of warnings
 
                 warnings.simplefilter("ignore")
                 from authlib.integrations.starlette_client import OAuth
@@ -162,25 +160,22 @@ class OidcLogin:
         return checked_name(name.encode())
 
     async def answer(self, scope: Scope, receive: Receive) -> Response | None:
-        """Answer what belongs to a login; None for all else, which `name` decides about."""
-        path = scope["path"]
+        """Answer a request that belongs to a login; None for every other request."""
+        path, query = scope["path"], scope["query_string"].decode("latin-1")
         if scope["method"] != "GET":
             return None
         if path == LOGOUT:
-            return self._ended(
-                PlainTextResponse(f"You are logged out here. {self._client.public_url} leads back.\n"), SESSION_COOKIE
-            )
+            words = f"You are logged out here. {self._client.public_url} leads back.\n"
+            return self._ended(PlainTextResponse(words), SESSION_COOKIE)
         if path == LOGIN:
-            asked = parse_qs(scope["query_string"].decode("latin-1")).get("next", [""])[0]
-            return await self._begun(scope, receive, asked)
+            return await self._begun(scope, receive, parse_qs(query).get("next", [""])[0])
         if path == CALLBACK:
             return await self._logged_in(scope, receive)
         if is_api(path) or not accepts_pages(scope):
-            return None  # what a script asks for must not lead it to another server
+            return None  # a script must not be led to another server
         try:
             self.name(scope)
         except Refused:
-            query = scope["query_string"].decode("latin-1")
             place = quote(path) + (f"?{query}" if query else "")
             return RedirectResponse(f"{self._base_path}{LOGIN}?{urlencode({'next': place})}", 303)
         return None
@@ -198,7 +193,7 @@ class OidcLogin:
         return answer
 
     async def _logged_in(self, scope: Scope, receive: Receive) -> Response:
-        """Take the provider's answer, and send the browser to where the person wanted to go."""
+        """Take the provider's answer, and send the browser to the page that the person asked for."""
         flow = _read(self._flows, _cookie(scope, FLOW_COOKIE), FLOW_S)
         session, place = flow if isinstance(flow, list) and len(flow) == 2 else ({}, "")
         try:
@@ -222,7 +217,7 @@ class OidcLogin:
         metadata["id_token_signing_alg_values_supported"] = safe or ["RS256"]
 
     def name_in(self, facts: dict[str, Any]) -> str:
-        """The name in what the provider says about a person. Raises `Refused`."""
+        """Return the name from the provider's facts about a person. Raises `Refused`."""
         claim = self._client.claim
         value = facts.get(claim)
         if not isinstance(value, str) or not value:
@@ -242,23 +237,22 @@ class OidcLogin:
 
 
 SIGNED = ("RS", "ES", "PS", "Ed")
-"""How the names of signatures begin that only the provider can make."""
+"""First letters of the signature algorithms whose signatures only the provider can make."""
 
 
 class LoginPages:
-    """Answers what belongs to a login, and sends a browser without one to the provider."""
+    """Answers requests that belong to a login, and sends a browser without one to the provider."""
 
     def __init__(self, app: ASGIApp, login: OidcLogin) -> None:
         self.app = app
         self.login = login
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        answer = await self.login.answer(scope, receive) if scope["type"] == "http" else None
-        await (answer or self.app)(scope, receive, send)
+        await (await self.login.answer(scope, receive) or self.app)(scope, receive, send)
 
 
 def local_place(place: str) -> str:
-    """Return where to go after a login: a place of this server, whatever a link asked for."""
+    """Return where to go after a login: always a place of this server."""
     is_local = place.startswith("/") and place[1:2] not in ("/", "\\") and place.isascii() and place.isprintable()
     return place if is_local and not place.startswith("/auth/") else "/"
 
@@ -275,7 +269,7 @@ def client_of(options: TeamOptions, secret: str) -> OidcClient:
 
 
 def _read(serializer: Any, value: str, most_s: int) -> Any:
-    """What a cookie holds; None if it is forged, damaged or too old."""
+    """Return the contents of a cookie; None if it is forged, damaged or too old."""
     from itsdangerous import BadSignature
 
     try:
@@ -285,13 +279,13 @@ def _read(serializer: Any, value: str, most_s: int) -> Any:
 
 
 def _cookie(scope: Scope, name: str) -> str:
-    """The value of a cookie that a request has once."""
+    """Return the value of a cookie; empty unless the request has it once."""
     values = [value for key, value in cookies(scope) if key == name]
     return values[0] if len(values) == 1 else ""
 
 
 def _words(error: Exception) -> str:
-    """What failed, in words of libraries: of a provider, or of a link to here, a known kind of word alone."""
+    """Return what failed: an error code, which a hostile link may hold, must look like one."""
     if isinstance(code := getattr(error, "error", None), str):
         return code if re.fullmatch(r"[a-z_]{1,60}", code) else "for a reason that no provider gives"
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

@@ -1,4 +1,4 @@
-"""`rolloupe serve`: one server for a team, behind a proxy that knows who its people are, or with a login."""
+"""`rolloupe serve`: a server for a team, behind a proxy that knows its people, or with a login."""
 
 import contextlib
 import errno
@@ -28,11 +28,10 @@ MODE = 0o660
 
 
 class Listening(NamedTuple):
-    """A socket that listens, and what to call it."""
+    """A socket that listens, its host (empty for a Unix socket), and its name for people."""
 
     socket: socket.socket
     host: str
-    """Empty for a Unix socket."""
     name: str
 
 
@@ -49,7 +48,7 @@ def listening_at(place: str) -> Listening:
 
 
 def _unix(path: str) -> socket.socket:
-    """Listen on a Unix socket; a socket there that nobody listens on is replaced."""
+    """Listen on a Unix socket, in place of one that nobody listens on."""
     listener = socket.socket(socket.AF_UNIX)
     try:
         with contextlib.suppress(FileNotFoundError):
@@ -68,7 +67,7 @@ def _unix(path: str) -> socket.socket:
 
 
 def _is_left_behind(path: str) -> bool:
-    """Return whether nobody listens on a socket."""
+    """True if nobody listens on a socket."""
     with socket.socket(socket.AF_UNIX) as client, contextlib.suppress(OSError):
         client.settimeout(1)
         return client.connect_ex(path) == errno.ECONNREFUSED
@@ -97,7 +96,7 @@ def serve_team(place: RunPaths, options: TeamOptions) -> None:
         state_url=checked_database(options.state_url),
         cache_memory_mb=options.cache_memory_mb,
         cache_entries=options.cache_entries,
-        team=Team(senders, people, rate=options.rate, metrics_token=metrics_token_of(options.metrics_token_file)),
+        team=Team(senders, people, rate=options.rate, metrics_token=secret_in(options.metrics_token_file, MIN_CHARS)),
     )
     if options.access is not None:
         place = place._replace(reading=msgspec.structs.replace(place.reading, links_stay_in_run=True))
@@ -114,12 +113,11 @@ def serve_team(place: RunPaths, options: TeamOptions) -> None:
 
 
 def senders_of(options: TeamOptions) -> tuple[Senders, str]:
-    """Return what knows who sends requests, and that in a sentence. Raises `BadQuery`."""
+    """Return the record that names senders, and a sentence about it. Raises `BadQuery`."""
     if options.users_from.startswith("oidc:"):
         if options.access is None:
             raise BadQuery("name roles in a file with --access: anybody may have an account at a provider")
-        secret = "" if options.oidc_secret_file is None else secret_in(options.oidc_secret_file)
-        client = client_of(options, secret)
+        client = client_of(options, secret_in(options.oidc_secret_file))
         return OidcLogin(client), f"People log in at {client.issuer}."
     header, proxies = header_of(options.users_from), proxies_of(options.trusted_proxies)
     if options.listen.startswith(f"{UNIX}:"):
@@ -143,18 +141,10 @@ def checked_database(state_url: str) -> str:
 MAX_SECRET_BYTES = 2**16
 
 
-def metrics_token_of(place: Path | None) -> str:
-    """Return the token of `/metrics`; empty without a file. Raises `UnreadablePath`, and `BadQuery` for a short one."""
+def secret_in(place: Path | None, min_chars: int = 1) -> str:
+    """Return the secret in a file; empty without a file. Raises `UnreadablePath`, and `BadQuery` for a short secret."""
     if place is None:
         return ""
-    token = secret_in(place)
-    if len(token) < MIN_CHARS:
-        raise BadQuery(f"the token in {place} must have at least {MIN_CHARS} characters")
-    return token
-
-
-def secret_in(place: Path) -> str:
-    """Return what a file holds, without space around it. Raises `UnreadablePath`, and `BadQuery` for nothing."""
     try:
         with open_named(place) as file:
             secret = file.read(MAX_SECRET_BYTES).decode().strip()
@@ -162,6 +152,8 @@ def secret_in(place: Path) -> str:
         raise UnreadablePath(f"{place} cannot be read: {error}") from None
     if not secret:
         raise BadQuery(f"{place} is empty; it must hold a secret")
+    if len(secret) < min_chars:
+        raise BadQuery(f"the token in {place} must have at least {min_chars} characters")
     return secret
 
 

@@ -65,7 +65,7 @@ export function ReportPage() {
         <Loading />
       </Alone>
     );
-  const { root } = report.value;
+  const root = report.value;
   return (
     <main class={`${pageStyle["page"]} ${style["page"]}`} aria-label="Report">
       {session.run.now.value?.splits.length === 0 && <Others reports={about.value.reports} />}

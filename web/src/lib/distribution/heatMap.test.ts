@@ -15,10 +15,6 @@ import {
 } from "./heatMap";
 
 const MAP: DistributionReply = {
-  run: "r",
-  version: "1",
-  name: "reward",
-  split: "train",
   edges: [0, 0.5, 1],
   first_steps: [0, 4],
   last_steps: [3, 4],

@@ -30,8 +30,6 @@ const STEPS: StepsReply = {
 /** What the server says of a step of so many samples. */
 function reply(samples: number, stamp: number): GroupsReply {
   return {
-    run: "r",
-    split: "train",
     version: "2",
     total: samples,
     samples,

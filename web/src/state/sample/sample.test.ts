@@ -19,7 +19,6 @@ const ID = "train/1/0/0";
 const AT = { ...START, page: "rollouts" as const, run: "r", split: "train", step: 1 };
 const long = (id: string): SampleReply => reply({ id, turns: [turn("user", [part("text", "0")])], turn_total: 9 });
 const from = (at: number): TurnsReply => ({
-  id: ID,
   turns: [turn("user", [part("text", String(at))])],
   turn_from: at,
   turn_total: 9,

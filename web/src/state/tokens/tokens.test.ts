@@ -44,7 +44,7 @@ it("asks for tokens only while they are shown, and keeps them", async () => {
 it("asks for all pages of tokens, and of turns", async () => {
   const two = { ...page, total: 300_000, count: 262_144 };
   vi.mocked(api.getTokens).mockImplementation(async (_run, _id, { start }) => ({ ...two, start }));
-  vi.mocked(api.getTurns).mockResolvedValue({ id: AT.sample, turns: turns.slice(1), turn_from: 1, turn_total: 2 });
+  vi.mocked(api.getTurns).mockResolvedValue({ turns: turns.slice(1), turn_from: 1, turn_total: 2 });
   session.sample.now.value = reply({ turns: turns.slice(0, 1), turn_total: 2 });
   session.place.go({ view: "tokens" });
   await settled();

@@ -116,8 +116,6 @@ describe("the table of runs", () => {
       lowest: last,
       smooth: "NaN",
       last_step: 1,
-      highest_step: 1,
-      lowest_step: 1,
     });
     const metrics = new Map([item("a", 1, 9), item("b", 3, 4)].map((one) => [one.run, one]));
     const of = (kind: ValueKind): Column =>
