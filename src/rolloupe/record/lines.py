@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 COMPACT = (",", ":")
-"""Separators without spaces."""
 
 MAX_DEPTH = 100
 MAX_BITS = 10_000

@@ -19,13 +19,11 @@ from rolloupe.record.background import QueuedLine
 from rolloupe.record.token_series import Array
 
 USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", *tokens.MASKS)
-"""The series used to derive metrics."""
 
 HELD_BYTES = 256 * 2**20
 """Memory for the series of a step; further series count in no divergence."""
 
 MAX_METRICS = 4096
-"""How many sample metrics get a mean."""
 
 OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_turn", "ob_tokens_per_turn")
 """Metrics derived from the samples themselves; a sample metric of the same name does not count."""
@@ -127,7 +125,6 @@ MAX_STEPS = 64
 """How many steps keep sums until `step_end`; older ones get no derived metrics."""
 
 STEPS_WITH_SERIES = 4
-"""How many steps keep their token series for annotations."""
 
 MAX_SAMPLES = 200_000
 """How many uids, places and groups are remembered."""

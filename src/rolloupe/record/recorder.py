@@ -36,7 +36,6 @@ CAPACITY_BYTES = 512 * 2**20
 """How many bytes may wait to be written before token series are dropped."""
 
 MOST_TOLD = 5
-"""How many losses the last warning names."""
 
 UNEVEN = "token series whose length fits neither the sample's tokens nor its response; kept as they are"
 GO_ON = "They are written while the process lives, at its end, or by another close()"

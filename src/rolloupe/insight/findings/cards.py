@@ -135,7 +135,6 @@ FEW = 0.001
 """A smaller number of false findings is not written out."""
 
 TITLE_WORDS = 8
-"""How many words of another title on the card are shown."""
 
 
 def also_of(titles: Sequence[str]) -> str:

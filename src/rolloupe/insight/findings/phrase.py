@@ -24,7 +24,6 @@ VARIES = "…"
 """Stands for words that vary, in a phrase."""
 
 NUMBER = "#"
-"""Stands for any number."""
 
 
 STOPS = frozenset(".,;:!?。，")

@@ -32,9 +32,8 @@ LINT_RULES: dict[str, LintRule | SampleRule] = {
 MOST_IDS = 5
 
 MOST_READ = 256
-"""How many samples are read whole."""
 MOST_BYTES = 2**25
-"""How many bytes their records have in the files."""
+"""How many bytes the records of the samples that are read whole have in the files."""
 
 EVERYTHING = LintQuery()
 

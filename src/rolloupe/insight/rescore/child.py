@@ -30,13 +30,11 @@ MAX_VALUES = 50
 """How many values of a dict are read."""
 
 FILE_BYTES = 64 * 2**20
-"""The largest file that a grader may write."""
 
 BATCH_S = 30.0
 """The time limit of a call with many samples, unless that of a single sample is longer."""
 
 TOTALS = ("score", "reward")
-"""The keys of a dict that may hold the score."""
 
 TRL = {"prompts": "prompt", "completions": "response"}
 """The arguments of TRL's reward functions that have other names here."""

@@ -27,7 +27,6 @@ NamedGrader: TypeAlias = "str | os.PathLike[str] | Callable[..., object]"
 """A grader as a person names it: `grader.py:fn`, or a function at the top of a file."""
 
 PREFIX = "rescored."
-"""The prefix of the columns that a rescoring adds."""
 
 FAILED, REASON = "failed", "reason"
 """The names of the tags of a sample that could not be graded, behind the name of the score."""
@@ -103,7 +102,6 @@ def _is_dotted(name: str) -> bool:
 CHILD = Path(__file__).with_name("child.py")
 
 LOAD_S = 60.0
-"""The time limit for importing a grader."""
 
 GRACE_S = 1.0
 """How long the parent waits for a verdict after the child's own alarm."""

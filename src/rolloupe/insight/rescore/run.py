@@ -165,7 +165,6 @@ AHEAD_BYTES = 32 * 2**20
 """How many bytes of records may wait for the processes, so that reading goes on while a grader is slow."""
 
 THRESHOLDS = (50_000, 20, 100)
-"""The thresholds of the garbage collector while samples are graded."""
 
 LISTED = 20
 """How many failures are listed; all are counted, and saved with their samples."""

@@ -112,7 +112,6 @@ def sum_of(weights: dict[str, float]) -> str:
 
 
 MOST_PHRASES = 60
-"""How many phrases are tried for a part."""
 
 MIN_GROUPS = 20
 """A part that varies in fewer groups of a half is not fitted."""
