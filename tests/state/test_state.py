@@ -253,9 +253,8 @@ def test_viewers_whose_file_was_removed_go_on_in_one(state: State, run: OpenRun,
 def test_a_copy_that_is_put_in_the_files_place_is_gone_on_in(state: State, run: OpenRun, tmp_path: Path) -> None:
     first = state.write(note("as it was"), run).item
     with contextlib.closing(sqlite3.connect(tmp_path / "copy")) as copy:
-        connection = state.file.connection
-        assert isinstance(connection, sqlite3.Connection)
-        connection.backup(copy)
+        assert isinstance(state.file, file.StateFile)
+        state.file.connection.backup(copy)
     later = state.write(note("changed since", first.version), run).item
     for n in range(50):
         state.write(note("x" * 9000, name=f"train/0/1/{n}"), run)
@@ -265,7 +264,7 @@ def test_a_copy_that_is_put_in_the_files_place_is_gone_on_in(state: State, run: 
     assert [note[0] for note in notes(state)] == ["a", *["x"] * 50, "y"]
     again = State(tmp_path / "state")
     assert notes(again) == notes(state)
-    assert again.file.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert again.file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     again.close()
 
 
@@ -376,7 +375,7 @@ def test_what_a_full_disk_refused_is_stored_by_a_later_try(tmp_path: Path) -> No
 
 
 def test_a_file_that_another_holds_is_told(state: State, run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
-    state.file.connection.execute("PRAGMA busy_timeout = 10")
+    state.file.execute("PRAGMA busy_timeout = 10")
     other = sqlite3.connect(state.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(NotWritable, match="another process"):
@@ -412,12 +411,11 @@ def test_parts_are_read_in_order_without_all_being_sorted_for_each(state: State,
         state.write(note(str(nth), name=f"train/{nth}/0/0"), run)
     state.write(Change(kind="run", name="", value=RunMark(name="mine"), seen=0), run)
     asked: list[str] = []
-    connection = state.file.connection
-    assert isinstance(connection, sqlite3.Connection)
-    connection.set_trace_callback(asked.append)
+    assert isinstance(state.file, file.StateFile)
+    state.file.connection.set_trace_callback(asked.append)
     held = state.before(state.owner(run) or "", 5, 2)
     whole = state.items(2, 1)
-    connection.set_trace_callback(None)
+    state.file.connection.set_trace_callback(None)
     assert [(item.version, held.version, held.more) for item in held.items] == [(4, 3, True), (3, 3, True)]
     assert [(item.version, whole.version, whole.more) for item in whole.items] == [(3, 3, True)]
     plans = [state.file.all(f"EXPLAIN QUERY PLAN {sql}") for sql in asked if "FROM items" in sql]
@@ -432,7 +430,7 @@ def test_a_lone_surrogate_does_not_keep_a_note_from_being_kept(state: State, run
 def test_a_row_that_cannot_be_read_hides_no_other(state: State, run: OpenRun) -> None:
     state.write(note("fine"), run)
     for value in ("{", '"text"', "[1]", '{"note": 7}'):
-        state.file.connection.execute(
+        state.file.execute(
             "INSERT INTO items (kind, owner, name, value, version, changed_s) "
             "SELECT kind, owner, ?, ?, (SELECT max(version) + 1 FROM items), 0 FROM items LIMIT 1",
             (f"broken {value}", value),

@@ -3,7 +3,7 @@
 `State` keeps it in one small SQLite database in the user's data directory. The index, which may be deleted at any time,
 is separate, and looking at a run never needs the state. A change names the version of the item that the person saw. If
 that is no longer the newest, nothing is written and the result is the item as another tab or viewer left it. A change
-that cannot be written to the file raises, so whatever is returned is stored.
+that cannot be written to the file raises.
 """
 
 import contextlib
@@ -41,7 +41,7 @@ PUT_ITEM = f"""
 """
 
 VISIBLE = "(person = ? OR (shared = 1 AND ? <> ''))"
-"""What a person of a team may see; a person with a file of their own has no name, and sees no team's."""
+"""Selects the items that a person of a team may see. The owner of a file has no name, and sees none of a team."""
 
 DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
 
@@ -116,7 +116,7 @@ class State:
 
         def read() -> ItemPage:
             rows, room = [], limit_chars
-            with contextlib.closing(self.file.connection.execute(sql, (since, self.person, self.person))) as cursor:
+            with contextlib.closing(self.file.execute(sql, (since, self.person, self.person))) as cursor:
                 for row in cursor:
                     rows.append(row)
                     room = None if room is None else room - ROW_CHARS - len(row[3] or "")
@@ -133,19 +133,15 @@ class State:
             SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL AND {VISIBLE} ORDER BY version
         """
 
-        def read() -> list[Mark]:
-            cursor = self.file.connection.execute(sql, (owner, kind, self.person, self.person))
-            with contextlib.closing(cursor) as rows:
-                return _items(rows)  # row by row: no list of all rows beside the list of items
-
-        return self.file.read(read)
+        values = owner, kind, self.person, self.person
+        return self.file.read(lambda: _items(self.file.execute(sql, values)))
 
     def before(self, owner: str, version: int, limit: int) -> ItemPage:
-        """Some marks on a run's samples that are older than a version, the newest first.
+        """Up to `limit` marks on a run's samples that are older than a version, the newest first.
 
-        If there may be more, they are older than the returned version.
+        Further marks are older than the returned version.
         """
-        # `+` makes SQLite use the index of versions: the one of owners would sort all of them for each part
+        # `+` makes SQLite use the index of versions: with that of owners it would sort all marks for each page
         plus = self.file.unindexed
         sql = f"""
             SELECT {ITEM} FROM items WHERE {plus}owner = ? AND {plus}kind = 'sample' AND value IS NOT NULL
@@ -165,8 +161,8 @@ class State:
 
     def owner(self, run: OpenRun) -> str | None:
         """The key of a run, None if it has no marks."""
-        identity, file = identity_of(run, look=False), self.file
-        return file.read(lambda: file.owners.find(file.connection, identity, lambda: identity_of(run)))
+        identity = identity_of(run, look=False)
+        return self.file.read(lambda: self.file.find_owner(identity, lambda: identity_of(run)))
 
     def layout(self, run: OpenRun, page: str) -> tuple[dict[str, Any], int]:
         """Return the person's own layout of a page of a run, and its version; empty and 0 without one."""
@@ -193,12 +189,9 @@ class State:
         holds it for long. Nothing changes then, and the caller may try again.
         """
         check(change, self.person)
-        value = None
-        if change.value is not None:
-            try:
-                value = msgspec.json.encode(change.value).decode()
-            except UnicodeEncodeError:  # neither JSON nor SQLite can hold lone surrogates
-                value = msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
+        value = (
+            None if change.value is None else msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
+        )
         if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
             raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
@@ -234,7 +227,7 @@ class State:
         if change.kind == "setting":
             return ""
         if identity is not None:
-            return self.file.owners.find_or_make(self.file.connection, identity)
+            return self.file.find_or_make_owner(identity)
         if not self.file.all("SELECT 1 FROM owners WHERE key = ?", owner):
             raise BadQuery(f"nothing is kept of a run {owner[:40]!r}")
         return owner

@@ -17,7 +17,7 @@ FINDINGS = ("findings", "aside")
 
 def _entries(layout: Mapping[str, Any], field: str) -> dict[str, Any]:
     entries = layout.get(field)
-    return {str(name): entry for name, entry in entries.items()} if isinstance(entries, dict) else {}
+    return dict(entries) if isinstance(entries, dict) else {}
 
 
 def _set(state: State, run: OpenRun, place: tuple[str, str], name: str, entry: object) -> None:
@@ -25,7 +25,8 @@ def _set(state: State, run: OpenRun, place: tuple[str, str], name: str, entry: o
     page, field = place
 
     def change(layout: Mapping[str, Any]) -> dict[str, Any]:
-        entries = {other: kept for other, kept in _entries(layout, field).items() if other != name}
+        entries = _entries(layout, field)
+        entries.pop(name, None)
         if entry is not None:
             entries[name] = entry
         return {field: entries} if entries else {}
@@ -49,13 +50,13 @@ class FindingAside(Struct, frozen=True):
 
     why: str = ""
     who: str = ""
-    """The name of whoever says so."""
+    """The name of the person who says so."""
     since: float = 0
     """When, in milliseconds since 1970."""
 
     @property
     def by(self) -> str:
-        """Who says so, and on which day; empty if neither is known."""
+        """The person and the day; empty if neither is known."""
         try:
             day = datetime.fromtimestamp(self.since / 1000, UTC).date().isoformat() if self.since else ""
         except (OverflowError, ValueError, OSError):  # a number that is no time
@@ -64,7 +65,7 @@ class FindingAside(Struct, frozen=True):
 
 
 def findings_aside(state: State, run: OpenRun) -> dict[str, FindingAside]:
-    """Return them by the phrase or behaviour of the finding, in the order in which they were set aside."""
+    """Return the findings that were set aside, oldest first, by phrase or behaviour."""
     page, field = FINDINGS
     by_name = {}
     for name, entry in _entries(state.layout(run, page)[0], field).items():

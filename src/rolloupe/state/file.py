@@ -8,7 +8,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -26,28 +26,29 @@ PARTS = ("", "-wal", "-shm")
 Place: TypeAlias = tuple[int, int] | None
 """Device and inode of a file, None for a missing one."""
 
-SCHEMAS = (
-    """
-    CREATE TABLE owners (key TEXT PRIMARY KEY, format TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL);
-    CREATE TABLE places (format TEXT NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (format, path));
-    CREATE TABLE prints (print TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (print, key));
+ITEMS = """
     CREATE TABLE items (
-        kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT, version INTEGER NOT NULL UNIQUE,
-        changed_s REAL NOT NULL, PRIMARY KEY (kind, owner, name)
-    );
-    """,
-    """
-    CREATE TABLE team_items (
-        kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT, version INTEGER NOT NULL UNIQUE,
-        changed_s REAL NOT NULL, person TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0,
+        kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT, version BIGINT NOT NULL UNIQUE,
+        changed_s DOUBLE PRECISION NOT NULL, person TEXT NOT NULL DEFAULT '', shared INTEGER NOT NULL DEFAULT 0,
         PRIMARY KEY (kind, owner, name, person, shared)
-    );
-    INSERT INTO team_items SELECT kind, owner, name, value, version, changed_s, '', 0 FROM items;
-    DROP TABLE items;
-    ALTER TABLE team_items RENAME TO items;
-    """,
+    )
+"""
+SCHEMA = (
+    "CREATE TABLE owners (key TEXT PRIMARY KEY, format TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL)",
+    "CREATE TABLE places (format TEXT NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (format, path))",
+    "CREATE TABLE prints (print TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (print, key))",
+    ITEMS,
 )
-"""Statements that make each version of the schema from the one before; the first starts from an empty file."""
+"""Statements that create the tables, in SQLite and in PostgreSQL."""
+
+ADD_PERSONS = (
+    "ALTER TABLE items RENAME TO former_items",
+    ITEMS,
+    "INSERT INTO items SELECT kind, owner, name, value, version, changed_s, '', 0 FROM former_items",
+    "DROP TABLE former_items",
+)
+MIGRATIONS = (SCHEMA, ADD_PERSONS, ())
+"""For each version of a file's schema, the statements that lead to the current one; 0 is an empty file."""
 
 TABLES = {
     "owners": "key, format, name, path", "places": "format, path, key", "prints": "print, key",
@@ -84,19 +85,18 @@ def open_file(path: Path, *, check: bool = False) -> sqlite3.Connection:
 
 def in_memory(path: Path) -> sqlite3.Connection:
     """Return a database in memory, with the readable contents of the file at `path`."""
-    for mode in ("mode=ro", "immutable=1") if path.is_file() else ():
+    for mode in (*(("mode=ro", "immutable=1") if path.is_file() else ()), ""):
         connection = _connected(":memory:")
         try:
-            with contextlib.closing(_connected(f"{path.absolute().as_uri()}?{mode}")) as file:
-                file.backup(connection)
+            if mode:
+                with contextlib.closing(_connected(f"{path.absolute().as_uri()}?{mode}")) as file:
+                    file.backup(connection)
             migrate(connection)
         except (sqlite3.Error, TooNew):
             connection.close()
         else:
             return connection
-    connection = _connected(":memory:")
-    migrate(connection)
-    return connection
+    raise AssertionError
 
 
 def places_of(path: Path) -> dict[Path, Place]:
@@ -133,18 +133,18 @@ def add_items(former: sqlite3.Connection, into: sqlite3.Connection) -> None:
 
 def migrate(connection: sqlite3.Connection) -> None:
     """Migrate the schema to this version, in one transaction. Raises `TooNew`, and `sqlite3.Error` for other tables."""
-    if _version(connection) == len(SCHEMAS):
+    current = len(MIGRATIONS) - 1
+    if _version(connection) == current:
         for table, columns in TABLES.items():  # fails on a file of another program
             connection.execute(f"SELECT {columns} FROM {table} LIMIT 0")
         return
     with transaction(connection):
         version = _version(connection)  # another process may have been first
-        if version > len(SCHEMAS):
+        if version > current:
             raise TooNew(f"it was written by a later version of Rolloupe (schema {version})")
-        for schema in SCHEMAS[version:]:
-            for statement in filter(str.strip, schema.split(";")):
-                connection.execute(statement)
-        connection.execute(f"PRAGMA user_version = {len(SCHEMAS)}")
+        for statement in MIGRATIONS[version]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA user_version = {current}")
 
 
 @contextlib.contextmanager
@@ -173,7 +173,7 @@ FAILURES = (OSError, sqlite3.Error, TooNew)
 """Errors of a file that cannot be used."""
 
 
-class StateFile:
+class StateFile(Owners):
     """An open file. `trouble` says why it cannot be used, and is otherwise empty.
 
     Readable contents are still served, if necessary from a copy in memory, which never changes; each change tries the
@@ -181,12 +181,12 @@ class StateFile:
     """
 
     unindexed = "+"
-    """Before the name of a column: its index is not used."""
+    """A sign before the name of a column that keeps SQLite from using its index."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.trouble = ""
-        self.owners = Owners()
+        super().__init__()
         self._lock = threading.Lock()
         self._is_copy = False
         try:
@@ -205,9 +205,9 @@ class StateFile:
         if hasattr(self, "connection"):
             self.connection.close()
 
-    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return all rows of a statement; for use in `read` and `change`."""
-        return self.connection.execute(sql, values).fetchall()
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """See `Owners`."""
+        return self.connection.execute(sql, values)
 
     def read(self, work: Callable[[], T]) -> T:
         """Read, one thread at a time; if the file fails, read from a copy in memory."""
@@ -272,7 +272,8 @@ class StateFile:
             raise
         self.connection.close()
         self.connection, self.trouble, self._is_copy = connection, "", False
-        self._places, self.owners, self._seen = places_of(self.path), Owners(), -1
+        self._places, self._seen = places_of(self.path), -1
+        self.forget_places()
 
     def _copied(self, error: Exception) -> sqlite3.Connection:
         """The readable contents of the file, in memory."""

@@ -6,39 +6,26 @@ It keeps the same tables as the file, and speaks the same SQL. Only `rolloupe se
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 from rolloupe.errors import BadQuery, NotWritable
+from rolloupe.state.file import SCHEMA
 from rolloupe.state.run_identity import Owners
 
 CONNECT_S = 5
 LOCK_MS, STATEMENT_MS = 5_000, 10_000
-"""How long a change waits for others, and how long a statement may take."""
+"""The longest that a change waits for others, and that a statement takes."""
 
 MISSING = "a state in PostgreSQL needs psycopg. Next: pip install 'rolloupe[serve]'"
 
-SCHEMAS = (
-    (
-        "CREATE TABLE owners (key TEXT PRIMARY KEY, format TEXT NOT NULL, name TEXT NOT NULL, path TEXT NOT NULL)",
-        "CREATE TABLE places (format TEXT NOT NULL, path TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (format, path))",
-        "CREATE TABLE prints (print TEXT NOT NULL, key TEXT NOT NULL, PRIMARY KEY (print, key))",
-        """
-        CREATE TABLE items (
-            kind TEXT NOT NULL, owner TEXT NOT NULL, name TEXT NOT NULL, value TEXT, version BIGINT NOT NULL UNIQUE,
-            changed_s DOUBLE PRECISION NOT NULL, person TEXT NOT NULL, shared INTEGER NOT NULL,
-            PRIMARY KEY (kind, owner, name, person, shared)
-        )
-        """,
-    ),
-)
-"""Statements that make each version of the schema from the one before; the first starts from an empty database."""
+VERSION = 1
+"""The version of the schema."""
 
 T = TypeVar("T")
 
 
-class PostgresState:
+class PostgresState(Owners):
     """A database. While it does not answer, nothing can be read or changed; each request tries it again."""
 
     unindexed = ""
@@ -47,7 +34,7 @@ class PostgresState:
     def __init__(self, url: str) -> None:
         self._url = url
         self.trouble = ""
-        self.owners = Owners()
+        super().__init__()
         self._lock = threading.Lock()
         try:
             import psycopg
@@ -60,19 +47,9 @@ class PostgresState:
             self._connect()
         self.changed_elsewhere()
 
-    @property
-    def connection(self) -> "PostgresState":
-        """What runs statements."""
-        return self
-
-    def execute(self, sql: str, values: Sequence[object] = (), /) -> Any:
-        """Run a statement with `?` for each value; for use in `read` and `change`."""
+    def execute(self, sql: str, values: Sequence[Any] = (), /) -> Any:
+        """See `Owners`."""
         return self._line.execute(sql.replace("?", "%s"), values)
-
-    def all(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """Return all rows of a statement; for use in `read` and `change`."""
-        rows = self.execute(sql, values)
-        return list(rows.fetchall()) if rows.description else []
 
     def read(self, work: Callable[[], T]) -> T:
         """Read one state of the database, one thread at a time.
@@ -101,30 +78,29 @@ class PostgresState:
             self._drop()
 
     def _in_transaction(self, work: Callable[[], T], *begin: str, retries: tuple[type[Exception], ...] = ()) -> T:
+        errors = self._psycopg.errors
         with self._lock:
-            try:
-                return self._tried(work, begin)
-            except (self._psycopg.DataError, self._psycopg.errors.ProgramLimitExceeded) as error:
-                raise BadQuery(f"PostgreSQL cannot keep this, use a shorter name: {_first_line(error)}") from None
-            except (self._psycopg.OperationalError, self._psycopg.InterfaceError, *retries) as error:
-                if isinstance(error, self._psycopg.errors.LockNotAvailable):
+            for is_last in (False, True):
+                try:
+                    if is_last and self._is_broken:  # the database was started again, or moved
+                        self._connect()
+                    with _transaction(self._line, begin):
+                        result = work()
+                except (self._psycopg.DataError, errors.ProgramLimitExceeded) as error:
+                    raise BadQuery(f"PostgreSQL cannot keep this, use a shorter name: {_first_line(error)}") from None
+                except errors.LockNotAvailable:
                     raise NotWritable("another server holds the database: try again in a moment") from None
-                if not (self._line.broken or self._line.closed or isinstance(error, retries)):
-                    raise self._unusable(error) from None
-            except self._psycopg.Error as error:
-                raise self._unusable(error) from None
-            try:  # the database was started again, or moved
-                if self._line.broken or self._line.closed:
-                    self._connect()
-                return self._tried(work, begin)
-            except self._psycopg.Error as error:
-                raise self._unusable(error) from None
+                except self._psycopg.Error as error:
+                    if is_last or not (self._is_broken or isinstance(error, retries)):
+                        raise self._unusable(error) from None
+                else:
+                    self.trouble = ""
+                    return result
+        raise AssertionError
 
-    def _tried(self, work: Callable[[], T], begin: Sequence[str]) -> T:
-        with _transaction(self._line, begin):
-            result = work()
-        self.trouble = ""
-        return result
+    @property
+    def _is_broken(self) -> bool:
+        return bool(self._line.broken or self._line.closed)
 
     def _unusable(self, error: Exception) -> NotWritable:
         self.trouble = f"the database does not answer: {_first_line(error)}"
@@ -142,18 +118,13 @@ class PostgresState:
                 self.execute("CREATE TABLE IF NOT EXISTS rolloupe_state (version INTEGER NOT NULL)")
                 rows = self.all("SELECT version FROM rolloupe_state")
                 version = rows[0][0] if rows else 0
-                if version > len(SCHEMAS):
+                if version > VERSION:
                     raise BadQuery(f"the database was written by a later version of Rolloupe (schema {version})")  # noqa: TRY301
-                for statement in chain(*SCHEMAS[version:]):
+                for statement in (*SCHEMA, f"INSERT INTO rolloupe_state VALUES ({VERSION})") if not version else ():
                     self.execute(statement)
-                self.execute("DELETE FROM rolloupe_state")
-                self.execute("INSERT INTO rolloupe_state VALUES (?)", (len(SCHEMAS),))
-        except self._psycopg.Error as error:
+        except (self._psycopg.Error, BadQuery) as error:
             self._drop()
-            raise self._unusable(error) from None
-        except BadQuery:
-            self._drop()
-            raise
+            raise error if isinstance(error, BadQuery) else self._unusable(error) from None
 
     def _drop(self) -> None:
         if self._line is not None:

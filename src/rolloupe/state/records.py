@@ -11,11 +11,16 @@ from rolloupe.model import SampleKey
 
 T = TypeVar("T")
 
-MAX_NAME_CHARS = 200
-MAX_NOTE_CHARS = 20_000
 MAX_SETTING_CHARS = 32_000
+MAX_NOTE_CHARS = 20_000
 MAX_ID_CHARS = 4096
 MAX_EXCERPT_CHARS = 240
+TEXTS = {
+    "name": ("the name of a run", 200), "note": ("a note", MAX_NOTE_CHARS),
+    "uid": ("a uid", MAX_ID_CHARS), "excerpt": ("an excerpt", MAX_EXCERPT_CHARS),
+}  # fmt: skip
+"""The texts of marks, by field: what they are called, and the most characters."""
+
 COLOURS = 10
 """The colours of runs are numbered from 1; 0 leaves the choice to the page."""
 
@@ -58,7 +63,7 @@ class Mark(Struct, frozen=True, kw_only=True, gc=False):
     changed_s: float
     """Seconds since the epoch."""
     person: str = ""
-    """Who of a team added it; empty for the owner of the file."""
+    """The member of a team who added it; empty for the owner of the file."""
     shared: bool = False
     """True if the team may see it."""
 
@@ -82,11 +87,11 @@ class Change(Struct, frozen=True, kw_only=True):
     shared: bool = False
     """Changes what the team sees. A shared item is separate from the person's private one of the same name."""
     by: str = ""
-    """Whose shared item to remove, if it is another person's; whoever calls checks that this is allowed."""
+    """The other person whose shared item to remove; the caller checks that this is allowed."""
 
 
 class Written(NamedTuple):
-    """The result of a change: the current item; with `is_conflict` it comes from another change that was first."""
+    """The current item after a change; with `is_conflict`, another change came first and this one is not stored."""
 
     item: Mark
     is_conflict: bool
@@ -103,18 +108,11 @@ def check(change: Change, person: str = "") -> None:
         raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")
     if len(change.name) > MAX_ID_CHARS or "\0" in change.name or (change.kind == "run") != (change.name == ""):
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
-    value = change.value
-    texts: list[tuple[str, str, int]] = []
-    if isinstance(value, RunMark):
-        if not 0 <= value.colour <= COLOURS:
-            raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
-        texts = [("the name of a run", value.name, MAX_NAME_CHARS), ("a note", value.note, MAX_NOTE_CHARS)]
-    if isinstance(value, SampleMark):
-        texts = [("a uid", value.uid, MAX_ID_CHARS), ("an excerpt", value.excerpt, MAX_EXCERPT_CHARS)]
-        texts.append(("a note", value.note, MAX_NOTE_CHARS))
-    for what, text, most in texts:
-        if len(text) > most:
-            raise BadQuery(f"{what} may have {most:,} characters, and this has {len(text):,}: shorten it")
+    if isinstance(change.value, RunMark) and not 0 <= change.value.colour <= COLOURS:
+        raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
+    for field, (what, most) in TEXTS.items():
+        if (count := len(getattr(change.value, field, ""))) > most:
+            raise BadQuery(f"{what} may have {most:,} characters, and this has {count:,}: shorten it")
 
 
 class LocatedMark(Struct, frozen=True, gc=False):
@@ -123,7 +121,7 @@ class LocatedMark(Struct, frozen=True, gc=False):
     item: Mark
     mark: SampleMark
     key: SampleKey | None
-    """None if the name is not an id, which a page never writes."""
+    """None if the name is not an id; a page never writes such a name."""
 
 
 def marks_of(items: Sequence[Mark]) -> list[LocatedMark]:

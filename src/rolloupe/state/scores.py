@@ -32,8 +32,7 @@ def score_file(folder: Path | None, run: OpenRun, name: str, about: Mapping[str,
     """
     with contextlib.closing(State(folder)) as state:
         _note(state, run, name, about)
-        owner = state.owner(run)
-        place = state.path.parent / FOLDER / str(owner) / f"{name}{SUFFIX}"
+        place = _place(state, run, name)
     try:
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         atomic.remove_leftovers(place.parent)
@@ -49,9 +48,8 @@ def forget_scores(folder: Path | None, run: OpenRun, name: str) -> bool:
     if not State.is_there(folder):
         return False
     with contextlib.closing(State(folder)) as state:
-        owner = state.owner(run)
-        place = state.path.parent / FOLDER / str(owner) / f"{name}{SUFFIX}"
-        if owner is None or not place.is_file():
+        place = _place(state, run, name)
+        if not place.is_file():
             return False
         _note(state, run, name, None)
     try:
@@ -61,8 +59,12 @@ def forget_scores(folder: Path | None, run: OpenRun, name: str) -> bool:
     return True
 
 
+def _place(state: State, run: OpenRun, name: str) -> Path:
+    return state.path.parent / FOLDER / str(state.owner(run)) / f"{name}{SUFFIX}"
+
+
 def encoded(line: ScoreLine) -> bytes:
-    """A line of such a file; a lone surrogate becomes a question mark."""
+    """A line of a file of scores; a lone surrogate becomes a question mark."""
     try:
         return msgspec.json.encode(line) + b"\n"
     except UnicodeEncodeError:
@@ -113,7 +115,7 @@ class ScoreFiles:
         ]
 
     def _place(self, run: OpenRun, changed_ns: int) -> Path | None:
-        """The folder of a run; searched again once a folder was added for some run."""
+        """The folder of a run; without one, it is searched again once any folder was added."""
         seen_ns, place = self._places.get(run.id, (0, None))
         if place is None and seen_ns != changed_ns:
             with contextlib.suppress(RolloupeError), contextlib.closing(State(self._folder)) as state:
