@@ -70,7 +70,7 @@ def open_state(file: Any) -> os.stat_result:
 
 
 def next_data(file: Any, at: int) -> int:
-    """Return where an open file goes on at or after a place: behind the hole there, if the system knows of one.
+    """Return the next place with data in an open file, at or after `at`: behind a hole, if the system knows of one.
 
     A hole is a range of a sparse file that was never written, and reads as NUL bytes.
     """
@@ -87,14 +87,14 @@ def next_data(file: Any, at: int) -> int:
 
 
 def expect(file: Any, spans: Iterable[tuple[int, int]]) -> None:
-    """Announce the ranges of an open file that will be read, in order: those of a remote file are fetched at once."""
+    """Announce the ranges of an open file that will be read, in order: a remote file fetches them at once."""
     raw = getattr(file, "raw", file)
     if hasattr(raw, "expect"):
         raw.expect(spans)
 
 
 def fetch_beginnings(locations: Iterable[Location], length: int) -> None:
-    """Fetch the beginnings of some files that will be read one after the other: remote ones in one round."""
+    """Fetch the beginnings of remote files that will be read one after the other, all at once."""
     if paths := [location.path for location in locations if is_remote(location.path)]:
         from rolloupe.storage.remote import reader
 

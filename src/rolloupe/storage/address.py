@@ -1,7 +1,7 @@
 """Addresses of runs in object stores, as paths: `s3://bucket/runs` lies at `/s3:/bucket/runs`.
 
-No disk has such a path, and it joins, splits and compares as every other one: whatever handles the paths of a run need
-not know where it lies. Only `storage` looks at the beginning; people see the address.
+No disk has such a path, and it joins, splits and compares like every other path: code that handles the paths of a run
+need not know where it lies. Only `storage` looks at the beginning; people see the address.
 """
 
 import os
@@ -42,20 +42,20 @@ def own_place(path: str | Path) -> Path:
 
 
 def address_of(path: str | Path) -> str:
-    """Return a path as people write it: of an object store, its address."""
+    """Return a path as people write it: that of an object store as its address."""
     text = os.fspath(path)
     if not is_remote(text):
         text = os.fspath(place_of(text))
         if not is_remote(text):
             return text
     scheme, bucket, key = parts_of(text)
-    if scheme in ("http", "https"):  # neither is read, and both are secret
+    if scheme in ("http", "https"):  # a login and a query are secret, and not used
         bucket, key = re.sub(".*@", "***@", bucket), re.sub(r"\?.*", "?***", key, flags=re.DOTALL)
     return f"{scheme}://{bucket}/{key}" if key else f"{scheme}://{bucket}"
 
 
 def both_places(path: str | Path) -> tuple[str, str]:
-    """Return a path as it is named, and where links lead from there; an object lies where it is named."""
+    """Return an absolute path, and the path without links; those of an object are the same."""
     place = os.fspath(place_of(path))
     return os.path.abspath(place), place if is_remote(place) else os.path.realpath(place)
 
@@ -68,7 +68,7 @@ def parts_of(path: str) -> tuple[str, str, str]:
 
 
 REMOTE_DEVICE = -2
-"""The device of all that lies in stores."""
+"""The device of all objects in stores."""
 
 
 class RemoteEntry(NamedTuple):
@@ -92,4 +92,4 @@ class RemoteEntry(NamedTuple):
 
 
 class Interrupted(OSError):
-    """Raised for a failure that may pass. What was read before is incomplete and must not be kept."""
+    """Raised for a failure that may pass: records that were read before it are incomplete."""

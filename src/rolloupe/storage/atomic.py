@@ -44,7 +44,7 @@ JUST_CREATED_S = 5.0
 
 
 def _locked(file: BinaryIO) -> bool:
-    """Take the lock of a file until it is closed; False if another process has it, or without locks on this system."""
+    """Take the lock of a file until it is closed; False if another process has it, or the system has no locks."""
     try:
         import fcntl
 
@@ -55,7 +55,7 @@ def _locked(file: BinaryIO) -> bool:
 
 
 def write(path: Path, data: bytes | memoryview) -> None:
-    """Write a whole file in place of what was there. Raises OSError."""
+    """Write a whole file, or replace it. Raises OSError."""
     with replacing(path) as file:
         file.write(data)
 
@@ -74,9 +74,9 @@ def alone_in(folder: Path) -> Iterator[None]:
 
 
 def append(path: Path, lines: bytes) -> None:
-    """Append lines, with their ends, in one write; a torn last line gets its end first. Raises OSError.
+    """Append whole lines in one write, after the end of a torn last line. Raises OSError.
 
-    If another process appends at that moment, its line may look torn, and a blank line follows it, which readers skip.
+    If another process appends at that moment, its line may look torn: a blank line follows it, which readers skip.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)

@@ -38,30 +38,20 @@ def is_below(path: str, root: str) -> bool:
 
 def open_file(location: Location, buffering: int = -1) -> BinaryIO:
     """Open a regular file for reading. Raises OSError, also if a link leads out of the root."""
-    descriptor = open_descriptor(location)
+    descriptor, state = _opened(location)
     try:
+        if not stat.S_ISREG(state.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", location.path)  # noqa: TRY301
         return os.fdopen(descriptor, "rb", buffering=buffering)
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def open_descriptor(location: Location) -> int:
-    """Open a regular file for reading and return its descriptor. Raises OSError as `open_file` does."""
-    descriptor, state = _opened(location)
-    if stat.S_ISREG(state.st_mode):
-        return descriptor
-    os.close(descriptor)
-    raise OSError(errno.EINVAL, "not a regular file", location.path)
-
-
 def file_state(location: Location) -> os.stat_result:
     """Return the state of a regular file. Raises OSError as `open_file` does."""
-    descriptor = open_descriptor(location)
-    try:
-        return os.fstat(descriptor)
-    finally:
-        os.close(descriptor)
+    with open_file(location, buffering=0) as file:
+        return os.fstat(file.fileno())
 
 
 @contextlib.contextmanager
@@ -88,7 +78,7 @@ def real_path(path: str) -> str:
 
 
 def _opened(location: Location) -> tuple[int, os.stat_result]:
-    """Open whatever is at a location. Raises OSError if it is outside the root."""
+    """Open the file or folder at a location. Raises OSError if it is outside the root."""
     for _ in range(TRIES):
         descriptor = os.open(location.path, _FLAGS)
         try:

@@ -49,8 +49,7 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> Fake:
     for name, value in (("BLOCK_BYTES", 2**17), ("FIRST_BYTES", 2**14), ("AHEAD_BYTES", 2**18), ("KEPT_BYTES", 2**18)):
         monkeypatch.setattr(reader, name, value)
     tree.forget("/s3:/fake/a")
-    reader.recent_blocks.clear()
-    reader.soon_blocks.clear()
+    reader.shared_blocks.clear()
     return found
 
 
@@ -120,7 +119,7 @@ def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, m
     with monkeypatch.context() as patch:
         patch.setattr(fake, "read", fails)
         reader.fetch_soon("/s3:/fake/a", 0, 2**18)
-        held = reader.soon_blocks
+        held = reader.shared_blocks
         assert eventually(lambda: len(failed) == 2 and all(one.data.done() for one in held.get(KEY) or ()))
     with reader.open_object("/s3:/fake/a") as file:
         file.expect([(0, 2**18)])  # type: ignore[attr-defined]

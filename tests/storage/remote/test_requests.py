@@ -69,7 +69,7 @@ def bucket(monkeypatch: pytest.MonkeyPatch) -> Iterator[CountedBucket]:
     for name in ("SMALL_BYTES", "FIRST_BYTES"):
         monkeypatch.setattr(reader, name, 2**12)
     monkeypatch.setattr(tree, "FRESH_S", 600.0)
-    for known in (tree.listings, tree.states, reader.recent_blocks, reader.soon_blocks, reader.small_objects):
+    for known in (tree.listings, tree.states, reader.shared_blocks, reader.small_objects):
         known.clear()
     yield found
     for known in (tree.listings, tree.states):
@@ -86,7 +86,7 @@ def test_a_run_costs_a_request_for_each_folder_and_file_and_a_sample_one(bucket:
         bucket.asked.clear()
         assert get(app, f"{address}/sample?id=train/3/0/0").status == 200
         assert bucket.asked == [], "the scan has read it"
-        reader.recent_blocks.clear()
+        reader.shared_blocks.clear()
         for step, index in ((3, 1), (4, 0)):
             bucket.asked.clear()
             assert get(app, f"{address}/sample?id=train/{step}/0/{index}").status == 200

@@ -1,7 +1,7 @@
-"""Calls to stores: they end, whatever a store sends; they wait for a store that asks for patience, and say so.
+"""Calls to stores, with limits of time and memory. They wait for a store that asks for patience, and say so.
 
-An object store's client reads lists and errors whole, of any size, before it says a word. Linux says of each connection
-how many bytes came; of bodies, those who read them do.
+The client of an object store reads lists and errors whole, whatever their size, before it returns. Linux counts the
+bytes that came over each connection; readers of bodies count theirs.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, wait
 from contextlib import suppress
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, ClassVar, NamedTuple, Self, TypeVar
 
 from rolloupe.storage import notices
 from rolloupe.storage.address import Interrupted, parts_of
@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 class Body:
-    """The body of an answer while it is read. Its size is known, so its reader notices if there is more."""
+    """The body of an answer while it is read. Its size is known, so its reader notices further bytes."""
 
     expected_of_all = 0
     """The bytes of all bodies; open ones may not have received all of theirs yet."""
@@ -60,40 +60,31 @@ class Body:
 class Traffic:
     """The bytes that this process has received since the first question, without the bodies of answers."""
 
+    counted_s = float("-inf")
+    """When the bytes of all connections were last counted, for all that wait for answers."""
+    sizes: ClassVar[dict[int, int] | None] = {}
+    came_in_all = 0
+
     def __init__(self) -> None:
         self._before: int | None = None
 
     def may_exceed(self, size: int) -> bool:
-        """Tell whether more bytes may have come; also true where the system does not count them."""
+        """Tell whether more bytes may have come; also true if the system does not count them."""
         with _lock:
-            came = _connections.came()
-            if came is None:
+            if time.monotonic() - Traffic.counted_s > COUNTED_S:
+                before, Traffic.sizes = Traffic.sizes or {}, _sizes()
+                sizes = (Traffic.sizes or {}).items()
+                Traffic.came_in_all += sum(max(0, came - before.get(number, 0)) for number, came in sizes)
+                Traffic.counted_s = time.monotonic()
+            if Traffic.sizes is None:
                 return True
-            if self._before is None:  # what is to come of open bodies has not come yet
-                self._before = came - Body.read_of_all
-            return came - Body.expected_of_all - self._before > size
-
-
-class _Connections:
-    def __init__(self) -> None:
-        self._looked_s = float("-inf")
-        self._sizes: dict[int, int] | None = {}
-        self._came = 0
-
-    def came(self) -> int | None:
-        """Count the bytes that came over the connections of this process; None if the system does not say."""
-        if time.monotonic() - self._looked_s > COUNTED_S:  # once for all that wait for answers
-            before, self._sizes = self._sizes or {}, _sizes()
-            self._came += sum(max(0, size - before.get(number, 0)) for number, size in (self._sizes or {}).items())
-            self._looked_s = time.monotonic()
-        return None if self._sizes is None else self._came
-
-
-_connections = _Connections()
+            if self._before is None:  # the bytes of open bodies have not come yet
+                self._before = Traffic.came_in_all - Body.read_of_all
+            return Traffic.came_in_all - Body.expected_of_all - self._before > size
 
 
 def _sizes() -> dict[int, int] | None:
-    """The bytes that came over each open connection, by the inode of its socket; None if the system does not say."""
+    """The bytes that came over each open connection, by the inode of its socket; None if the system does not tell."""
     sizes, tells = dict[int, int](), False
     try:
         for entry in os.scandir("/proc/self/fd"):
@@ -115,16 +106,16 @@ PATIENCE_S = 60.0
 """The longest wait for a store that asks for fewer requests."""
 
 SILENCE_S = 5.0
-"""After this time without an answer, a notice says so."""
+"""The time without an answer after which a notice says so."""
 
 MOST_S = 30.0
 """The longest time for one answer: a list may name a next page for ever."""
 
 MOST_BYTES = 80 * 2**20
-"""The most that one answer may make this process grow: lists and errors may have any size."""
+"""The most memory that one answer may take: lists and errors may have any size."""
 
 LEAST_RECEIVED = MOST_BYTES // 8
-"""The least part of it that comes over the network; otherwise something else makes this process grow."""
+"""The least part of that memory that comes over the network; otherwise something else takes it."""
 
 LETS_GO_S = 0.3
 """The time that obstore gets to give up a call: its threads would abort once the interpreter is gone."""
@@ -174,7 +165,7 @@ def patiently(scheme: str, bucket: str, path: str, begin: Callable[[], Future[T]
 
 
 def _answer(place: str, begin: Callable[[], Future[T]], *, is_long: bool) -> T:
-    """Return the result of a call, and say so if it takes long. Raises `Interrupted` if it takes too much."""
+    """Return the result of a call; a notice says if it takes long. Raises `Interrupted` at the limits."""
     began, silence_s, network, memory_before = time.monotonic(), SILENCE_S, Traffic(), memory_bytes()
     answer = begin()
     try:
@@ -200,7 +191,7 @@ NOT_SEEN = ": nothing of that was seen. Next: name a folder below, or a file"
 
 
 class Threads:
-    """At most so many threads that make calls. The end of the process does not wait for them: a store may be silent."""
+    """Up to `most` threads that make calls. The process ends without waiting for them: a store may be silent."""
 
     def __init__(self, most: int = sys.maxsize) -> None:
         self._most = most
@@ -233,7 +224,7 @@ in_thread = Threads().submit
 
 
 def memory_bytes() -> int:
-    """Return how much memory this process has; where the system does not say, how much it had at most."""
+    """Return the memory of this process; on systems that do not tell, the most that it ever had."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     with contextlib.suppress(ImportError):

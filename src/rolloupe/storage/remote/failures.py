@@ -149,7 +149,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
 
 
 def unusable(error: BaseException, scheme: str, bucket: str) -> OSError:
-    """Return the error for a place that cannot be asked at all. Obstore's words may have the contents of a file."""
+    """Return the error for a place that cannot be opened. Obstore's words may quote a file, so they are left out."""
     path = f"/{scheme}:/{bucket}"
     known = failure(error, scheme, bucket, path)
     if known is error or (known.errno == errno.EACCES and scheme in _CREDENTIALS):

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from rolloupe.storage.address import Interrupted
@@ -36,12 +36,6 @@ _call = threading.local()
 """Holds, in the thread of a call, when the call must end. Other users of the library share its client."""
 
 
-class _DataSetPlace(NamedTuple):
-    repository: str
-    revision: str | None
-    path: str
-
-
 class HubConnection:
     """The data sets of the hub, asked as a bucket is: see `ObstoreConnection`."""
 
@@ -61,13 +55,13 @@ class HubConnection:
         """The commit at which an object with a tag was seen."""
 
     def list(self, key: str) -> FolderListing:
-        place = self._place(key)
+        repository, revision, path = self._place(key)
 
         def ask() -> tuple[str, Sequence[Any]]:
-            commit = self._api.repo_info(place.repository, repo_type="dataset", revision=place.revision).sha
+            commit = self._api.repo_info(repository, repo_type="dataset", revision=revision).sha
             assert commit is not None
             tree = self._api.list_repo_tree(
-                place.repository, place.path or None, recursive=False, revision=commit, repo_type="dataset"
+                repository, path or None, recursive=False, revision=commit, repo_type="dataset"
             )
             return commit, tuple(islice(tree, MOST_ENTRIES + 1))
 
@@ -87,16 +81,15 @@ class HubConnection:
 
     def state(self, key: str) -> ObjectState:
         above, _, name = key.rpartition("/")
-        place = self._place(key)
-        state = self.list(above).objects.get(name) if place.path else None
+        state = self.list(above).objects.get(name) if self._place(key)[2] else None
         if state is None:
             raise FileNotFoundError(errno.ENOENT, "does not exist", f"/hf:/{KIND}/{key}")
         return state
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
-        place, commit = self._place(key), self._commits[key, state.tag]
-        path = f"{KIND}/{place.repository}@{commit}/{place.path}"
-        data = self._asked(key, lambda: self._files.cat_file(path, start=start, end=stop))
+        repository, _, path = self._place(key)
+        place = f"{KIND}/{repository}@{self._commits[key, state.tag]}/{path}"
+        data = self._asked(key, lambda: self._files.cat_file(place, start=start, end=stop))
         if len(data) != stop - start:
             raise OtherBytes(f"/hf:/{KIND}/{key}")
         return memoryview(data)
@@ -107,26 +100,27 @@ class HubConnection:
     def write(self, key: str, chunks: Callable[[], Iterable[bytes]]) -> None:  # noqa: ARG002
         raise OSError(errno.EROFS, NOTHING_WRITTEN, f"/hf:/{KIND}/{key}")
 
-    def _place(self, key: str) -> _DataSetPlace:
+    def _place(self, key: str) -> tuple[str, str | None, str]:
+        """The repository, the revision and the path of a key."""
         owner, _, rest = key.partition("/")
         name, _, path = rest.partition("/")
         if not name:
             raise FileNotFoundError(errno.ENOENT, NO_DATA_SET, f"/hf:/{KIND}/{key}")
         name, _, revision = name.partition("@")
-        return _DataSetPlace(f"{owner}/{name}", revision or None, path)
+        return f"{owner}/{name}", revision or None, path
 
     def _asked(self, key: str, call: Callable[[], T]) -> T:
         def guarded() -> T:
             _call.until = time.monotonic() + calls.MOST_S
             return call()
 
-        _guard_client()  # before the time of the call begins: to make a client takes a busy machine seconds
-        bucket = f"{KIND}/{self._place(key).repository}"
+        _guard_client()  # before the time of the call begins: making a client may take seconds
+        bucket = f"{KIND}/{self._place(key)[0]}"
         return patiently("hf", bucket, f"/hf:/{KIND}/{key}", lambda: in_thread(guarded))
 
 
 def _guard_client() -> None:
-    """Have the library's client check requests and replies of these calls; the client of old versions cannot."""
+    """Have the library's client check requests and replies of these calls; that of old versions cannot."""
     import huggingface_hub
 
     client = huggingface_hub.get_session()

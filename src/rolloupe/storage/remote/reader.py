@@ -1,4 +1,4 @@
-"""An object as a file: ranges of it, fetched before they are asked for where somebody says what they will read.
+"""An object as a file: it reads ranges of the object, and fetches announced ranges ahead.
 
 All ranges are of one state of the object. If it is replaced meanwhile, reading ends with `ReplacedObject`.
 """
@@ -21,11 +21,11 @@ BLOCK_BYTES = 4 * 2**20
 """One request: smaller ones spend their time waiting, with larger ones the first bytes come late."""
 
 AHEAD_BYTES = 3 * BLOCK_BYTES
-"""How much is on its way at once."""
+"""The most bytes on their way at once."""
 
 REQUESTS = 24
 FIRST_BYTES = 2**18
-"""The first read at a place that was not announced; each further block in order is four times as large."""
+"""The size of the first block at a place that was not announced; each further block in order is four times larger."""
 
 TRIES = 3
 """How often to open an object that is replaced before a byte of it was read."""
@@ -40,13 +40,11 @@ SMALL_TOTAL_BYTES = 64 * 2**20
 small_objects: Lru[tuple[str, str], memoryview] = Lru(total=SMALL_TOTAL_BYTES)
 """Whole small objects, by path and tag."""
 
-RECENT_BLOCKS = 5
-RECENT_BYTES = 24 * 2**20
-recent_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=RECENT_BYTES)
-"""Blocks that this process has read, by path and tag: a sample is often shown right after its scan."""
-
-soon_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=2 * AHEAD_BYTES)
-"""Blocks that this process will read, by path and tag, on their way or fetched."""
+SHARED_BLOCKS = 12
+SHARED_BYTES = 48 * 2**20
+shared_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=SHARED_BYTES)
+"""By path and tag, the last blocks that this process has read, since a sample is often shown right after its scan, and
+blocks that it reads next."""
 
 
 _fetchers, beginners = Threads(REQUESTS), Threads(REQUESTS)
@@ -67,7 +65,7 @@ class _RemoteFile(io.RawIOBase):
         self._connection, self._key = tree.connection_of(path)
         self._state = state
         self._is_pinned = False
-        """True once a caller has seen a state or a byte: from then on it must be the same object."""
+        """True once a caller has seen a state or a byte: from then on, the object must stay the same."""
         self._at = 0
         self._plan: deque[tuple[int, int]] = deque()
         self.ahead: list[_Block] = []
@@ -110,7 +108,7 @@ class _RemoteFile(io.RawIOBase):
             except ReplacedObject:
                 if self._is_pinned or tries == 1:
                     raise
-                self._state = tree.object_state(self._path)  # nobody has seen anything of the other one
+                self._state = tree.object_state(self._path)  # nobody has seen anything of the former object
                 self._let_go()
         piece = data[self._at - start : self._at - start + len(view)]
         view[: len(piece)] = piece
@@ -155,8 +153,14 @@ class _RemoteFile(io.RawIOBase):
             return
         self.expect([(start, stop)])
         if self._state.tag:
-            soon_blocks.put((self._path, self._state.tag), tuple(self.ahead), _bytes_of(self.ahead))
+            self._share(self.ahead)
             self.ahead.clear()
+
+    def _share(self, blocks: Iterable[_Block]) -> None:
+        """Keep blocks for all readers of this object."""
+        key = self._path, self._state.tag
+        shared = (*dict.fromkeys((*(shared_blocks.get(key) or ()), *blocks)),)[-SHARED_BLOCKS:]
+        shared_blocks.put(key, shared, _bytes_of(shared))
 
     def _top_up(self) -> None:
         while self._plan and _bytes_of(self.ahead) < AHEAD_BYTES and len(self.ahead) < REQUESTS:
@@ -180,16 +184,14 @@ class _RemoteFile(io.RawIOBase):
                 self.kept.popleft()
             block.data.result()
             if self._state.tag and block.stop - block.start >= FIRST_BYTES:
-                key = self._path, self._state.tag
-                recent = (*(recent_blocks.get(key) or ()), block)[-RECENT_BLOCKS:]
-                recent_blocks.put(key, recent, _bytes_of(recent))
+                self._share([block])
         data = block.data.result()
         self._is_pinned = True
         self._top_up()
         return block.start, data
 
     def _on_demand(self, at: int, wanted: int) -> _Block:
-        """Fetch a place that was not announced; for readers in order, larger blocks and ahead."""
+        """Fetch a block that was not announced: a larger one for a reader in order, and the next one ahead."""
         in_order = at == self._last_stop
         self._window = min(BLOCK_BYTES, 4 * self._window) if in_order else FIRST_BYTES
         stop = min(self._state.size, at + max(self._window, min(wanted, BLOCK_BYTES)))
@@ -228,32 +230,25 @@ def _bytes_of(blocks: Iterable[_Block]) -> int:
 
 def _known_blocks(path: str, state: ObjectState) -> Iterator[_Block]:
     """The blocks of an object that this process has read or begun to fetch, without failed ones."""
-    for blocks in (soon_blocks, recent_blocks) if state.tag else ():
-        for block in blocks.get((path, state.tag)) or ():
-            if not (block.data.done() and block.data.exception()):
-                yield block
+    for block in (shared_blocks.get((path, state.tag)) if state.tag else None) or ():
+        if not (block.data.done() and block.data.exception()):
+            yield block
 
 
 def fetch_beginnings(paths: Iterable[str], length: int) -> None:
     """Fetch the beginnings of some objects at once for their next readers."""
-
-    def fetch(path: str) -> None:
-        with contextlib.suppress(OSError), open_object(path) as file:
-            file.read(length)
-
-    for fetched in [beginners.submit(partial(fetch, path)) for path in paths]:
-        fetched.result()
+    for begun in [fetch_soon(path, 0, max(length, FIRST_BYTES)) for path in paths]:
+        begun.result()
 
 
-def fetch_soon(path: str, start: int, stop: int) -> None:
-    """Begin to fetch a range of an object for its next reader."""
+def fetch_soon(path: str, start: int, stop: int) -> Future[None]:
+    """Begin to fetch a range of an object for its next reader; a small object is whole once the future is done."""
 
     def begin() -> None:
         with contextlib.suppress(OSError):
-            file = _RemoteFile(path, tree.object_state(path))
-            file.fetch_for_others(start, stop)
+            _RemoteFile(path, tree.object_state(path)).fetch_for_others(start, stop)
 
-    beginners.submit(begin)
+    return beginners.submit(begin)
 
 
 def open_object(path: str) -> io.RawIOBase:

@@ -1,7 +1,7 @@
-"""Opens buckets with obstore, with credentials and addresses from where the tools of their providers take them.
+"""Opens buckets with obstore. Credentials and addresses come from the same places as for the tools of the providers.
 
-obstore reads environment variables and asks the machine or the container. The files of an AWS profile are read here;
-boto3, if it is installed, serves a profile that signs in (SSO, another role, a command).
+obstore reads environment variables and asks the machine or the container. This module reads the files of an AWS
+profile; boto3, if it is installed, serves a profile that signs in (SSO, another role, a command).
 """
 
 import configparser
@@ -172,8 +172,8 @@ def opened_store(scheme: str, bucket: str) -> Any:
 def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
     """Return the options that keep redirects on the host of an address: requests to others go where nothing listens.
 
-    The hosts of a provider itself are its own affair, and where a proxy of the machine leads is that proxy's. A machine
-    that signs in by its cloud must reach that too: only over TLS, so that no redirect leads there.
+    The hosts of a provider itself, and the hosts behind a proxy of this machine, are not restricted. A machine that
+    signs in by its cloud must reach the hosts for that too: only over TLS, so that no redirect leads there.
     """
     parts = urlsplit(address)
     if parts.scheme not in ("http", "https") or parts.hostname is None:

@@ -1,8 +1,8 @@
 """Folders and objects of stores, as a file system would list them.
 
 One request lists a folder with the state of every object in it, and costs as much as looking up one object. So states
-come from listings: a folder that was listed once is listed again when somebody asks after `FRESH_S`, and whatever
-lies in it is never looked up by itself. Two readers within that time see the same state.
+come from listings: a folder that was listed once is listed again when somebody asks after `FRESH_S`, and its entries
+are never looked up by themselves. Two readers within that time see the same state.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import stat
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, NamedTuple, TypeVar
+from typing import TypeVar
 
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
@@ -33,16 +33,10 @@ KEPT_LISTINGS = 50_000
 T = TypeVar("T")
 
 
-class _KnownAnswer(NamedTuple, Generic[T]):
-    """What a store said, and until when it counts."""
-
-    until_s: float
-    answer: T
-
-
-listings: Lru[str, _KnownAnswer[FolderListing]] = Lru(KEPT_LISTINGS)
-states: Lru[str, _KnownAnswer[ObjectState | None]] = Lru(KEPT_LISTINGS)
-"""None stands for an object that is not there."""
+listings: Lru[str, tuple[FolderListing, float]] = Lru(KEPT_LISTINGS)
+"""The last listing of each folder, and until when it is current."""
+states: Lru[str, tuple[ObjectState | None, float]] = Lru(KEPT_LISTINGS)
+"""The same for objects; None stands for an object that is not there."""
 _locks: Lru[str, threading.Lock] = Lru(KEPT_LISTINGS)
 
 
@@ -60,7 +54,7 @@ def entries(path: str) -> list[RemoteEntry]:
     if _is_known_to_lack(path):
         raise FileNotFoundError(errno.ENOENT, "does not exist", path)
     listing = _listing(path)
-    if not (listing.objects or listing.folders) and parts_of(path)[2]:
+    if not any(listing) and parts_of(path)[2]:
         raise FileNotFoundError(errno.ENOENT, "does not exist", path)
     return [
         *(RemoteEntry(name, _number(path, name), folder=True) for name in sorted(listing.folders)),
@@ -87,10 +81,10 @@ def object_state(path: str) -> ObjectState:
 
 
 def path_state(path: str) -> os.stat_result:
-    """Return the state of what lies at a path, an object or a folder. Raises OSError."""
+    """Return the state of the object or the folder at a path. Raises OSError."""
     folder = _stat(stat.S_IFDIR | 0o555, _number(path), 0, 0)
     known = listings.get(path)
-    if (known is not None and (known.answer.objects or known.answer.folders)) or not parts_of(path)[2]:
+    if (known is not None and any(known[0])) or not parts_of(path)[2]:
         entries(path)
         return folder
     above, name = os.path.split(path)
@@ -113,10 +107,9 @@ def path_state(path: str) -> os.stat_result:
 
 
 def stat_of(path: str, state: ObjectState) -> os.stat_result:
-    """Return the state of an object, as of a file: another inode after every write.
+    """Return the state of an object as that of a file: another inode after every write.
 
-    The inode is odd where the tag was made of several parts, or of the moment, as on Azure: then other bytes have
-    another tag, but not the reverse.
+    The inode is odd if the tag depends on more than the bytes: the parts of an upload, or its time, as on Azure.
     """
     is_loose = "-" in state.tag or parts_of(path)[0] == "az"
     number = _number(path, state.tag or f"{state.size} {state.mtime_ns}") * 2 + is_loose
@@ -145,8 +138,8 @@ def _is_known_to_lack(path: str) -> bool:
     above, name = os.path.split(path)
     while parts_of(above)[1] and above != path:
         known = listings.get(above)
-        if known is not None and time.monotonic() < known.until_s:
-            return name not in known.answer.folders and name not in known.answer.objects
+        if known is not None and time.monotonic() < known[1]:
+            return name not in known[0].folders and name not in known[0].objects
         path = above
         above, name = os.path.split(path)
     return False
@@ -156,18 +149,18 @@ def _listing(path: str) -> FolderListing:
     """List a folder, unless a listing is current, or another thread lists it at this moment."""
     known = listings.get(path)
     is_asked = _locks.setdefault(path, threading.Lock()).locked()
-    if known is not None and is_asked and time.monotonic() < known.until_s + MAX_REST_S:
-        return known.answer
+    if known is not None and is_asked and time.monotonic() < known[1] + MAX_REST_S:
+        return known[0]
     return _ask(listings, path, lambda link, key: link.list(key))
 
 
-def _ask(cache: Lru[str, _KnownAnswer[T]], path: str, ask: Callable[[Connection, str], T]) -> T:
+def _ask(cache: Lru[str, tuple[T, float]], path: str, ask: Callable[[Connection, str], T]) -> T:
     """Ask a store, unless its last answer is current. If the store fails, its last answer counts. Raises OSError."""
     with _locks.setdefault(path, threading.Lock()):
         known = cache.get(path)
         began = time.monotonic()
-        if known is not None and began < known.until_s:
-            return known.answer
+        if known is not None and began < known[1]:
+            return known[0]
         link, key = connection_of(path)
         try:
             answer = ask(link, key)
@@ -178,8 +171,8 @@ def _ask(cache: Lru[str, _KnownAnswer[T]], path: str, ask: Callable[[Connection,
                 raise
             scheme, bucket, _ = parts_of(path)
             notices.say(f"{scheme}://{bucket}", f"{error.strerror or error}; shown is what was there before")
-            answer = known.answer
+            answer = known[0]
         now = time.monotonic()
         until_s = max(began + max(FRESH_S, link.rest_s), now + min(now - began, MAX_REST_S))
-        cache.put(path, _KnownAnswer(until_s, answer))
+        cache.put(path, (answer, until_s))
         return answer
