@@ -27,8 +27,7 @@ from tests.insight.findings.planted import Plan, topics, write_run
 import rolloupe
 from rolloupe.index import Library
 from rolloupe.index.features import features_of, sample_words_of, share_of
-from rolloupe.index.segments import segment
-from rolloupe.index.segments.kind import BackfillJob
+from rolloupe.index.segments.kind import BackfillJob, SegmentSource
 from rolloupe.index.segments.kinds import KINDS
 
 SCAN_S, SCAN_MB, FIRST_S, WINDOW_S, AGAIN_S = 20.0, 400.0, 2.0, 2.0, 0.3
@@ -75,19 +74,17 @@ def scan(path: Path, index_dir: Path) -> tuple[float, float, float]:
         assert run.wait_all()
         segments = [one for one in run.snapshot().segments if one.meta.rows]
         share = share_of(stats for one in segments for stats in one.meta.step_stats)
-        (kind,) = (kind.backfilled for kind in KINDS if kind.name == "features")
+        (kind,) = (kind for kind in KINDS if kind.name == "features")
         assert kind is not None
         before, began = memory_mb("VmRSS"), time.process_time()
         for one in segments:
-            source = run.source(one.meta.source)
+            source = run.sources.get(one.meta.source)
             assert source is not None
             folder = str(run.catalog.folder)
             job = BackfillJob(
                 folder=folder, run=run.info, source=source, meta=one.meta, kinds=["features"], share=share
             )
-            records = segment.source_of(job)
-            assert records is not None
-            kind.write(one.path, records)
+            kind.write(one.path, SegmentSource(job))
         took, more = time.process_time() - began, memory_mb("VmHWM") - before
         files = (file for one in segments for file in (features_of(one.path), sample_words_of(one.path)))
         return took, more, sum(file.stat().st_size for file in files) / 2**20

@@ -120,7 +120,7 @@ def written(run: Path, folder: Path) -> dict[str, float]:
     except ImportError:
         return seconds
     for stage in ("texts", "tokens"):
-        kinds = [kind.name for kind in KINDS if kind.backfilled and getattr(kind.backfilled, "stage", "texts") == stage]
+        kinds = [kind.name for kind in KINDS if kind.stage == stage]
         began = time.process_time()
         for source, meta in places if kinds else ():
             if meta is not None and meta.rows:

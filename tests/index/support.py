@@ -44,6 +44,14 @@ def opened(path: Path, index_dir: Path, **options: Any) -> Library:
     return library
 
 
+def settled(path: Path, index_dir: Path, **options: Any) -> Library:
+    """A library over a path that has nothing left to do."""
+    library = opened(path, index_dir, **options)
+    for run in library.runs:
+        assert run.wait_all(60)
+    return library
+
+
 class SteppedClock(Clock):
     """The clock of this machine, which a test moves ahead: whatever waits for that time goes on at once."""
 

@@ -28,7 +28,7 @@ from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 from tests.forks import program
-from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, settled
 from tests.thoroughness import amount, slow_unless
 
 
@@ -39,14 +39,6 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compaction, "PLAN_S", 0.0)
     monkeypatch.setattr(compaction, "YOUNG_S", 0.1)
     monkeypatch.setattr(pack_module, "WORTH", 2)
-
-
-def settled(path: Path, index_dir: Path, **options: Any) -> Library:
-    """A library over a path that has nothing left to do."""
-    library = opened(path, index_dir, **options)
-    for run in library.runs:
-        assert run.wait_all(60)
-    return library
 
 
 def files(index_dir: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from rolloupe.index.execution import OwnWork
 from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
-from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled
 from tests.thoroughness import amount
 
 by_ending = pytest.mark.parametrize("ending", ENDINGS)
@@ -40,9 +40,8 @@ def test_the_index_of_a_compressed_run_is_that_of_the_plain_one(tmp_path: Path, 
     with opened(tmp_path / "run", tmp_path / "index") as library:
         plain = found_in(library.runs[0])
     sealed(train, ending)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert found_in(run) == plain
         assert not run.problems()
         assert run.progress().done_bytes == run.progress().total_bytes == sum(p.stat().st_size for p in train.iterdir())
@@ -61,9 +60,8 @@ def test_a_source_over_several_parts_has_every_line_once(
     pieces = [large()] if kind == ending else cut(large(), list(range(0, 70_000, 1111)))
     packed = seekable(pieces) if kind == "table" else b"".join(pack(piece, ending) for piece in pieces)
     (train / f"0.jsonl{ending}").write_bytes(packed)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(60)]
         assert len(run.snapshot().segments) > 10
         order = [s.meta.part for s in run.snapshot().segments]
@@ -147,7 +145,9 @@ def test_a_file_that_is_sealed_while_it_is_open_keeps_its_ids(tmp_path: Path, en
         assert row_count(run) == 16
         (train / "0.jsonl").unlink()
         eventually(
-            lambda: run.source(f"0.jsonl{ending}") is not None or run.source(f"train/0.jsonl{ending}") is not None
+            lambda: (
+                run.sources.get(f"0.jsonl{ending}") is not None or run.sources.get(f"train/0.jsonl{ending}") is not None
+            )
         )
         eventually(lambda: row_count(run) == 16)
         assert found_in(run) == before
@@ -180,7 +180,6 @@ def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, mon
         return piece
 
     monkeypatch.setattr(Decoder, "pull", counted)
-    with opened(tmp_path / "run", tmp_path / "index", own_work=OwnWork(scanned_bytes=2**40)) as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index", own_work=OwnWork(scanned_bytes=2**40)) as library:
         assert row_count(library.runs[0]) == 6000
     assert sum(pulled) < 2.5 * len(data)  # once for the numbers, once for the texts

@@ -56,7 +56,7 @@ def test_jobs_on_remote_files_are_taken_early_and_performed_in_order(monkeypatch
     orders: list[execution.WorkOrder] = []
     began, may_go_on = threading.Event(), threading.Event()
 
-    def performed(_: execution.Worker, order: execution.WorkOrder) -> JobReply:
+    def performed(_: ProcessExecutor, number: int, order: execution.WorkOrder) -> JobReply:
         orders.append(order)
         began.set()
         may_go_on.wait(60)
@@ -67,7 +67,7 @@ def test_jobs_on_remote_files_are_taken_early_and_performed_in_order(monkeypatch
         return ScanJob(folder="", run=run, source=source, part=0, cost=10 * 2**20)
 
     run = RunInfo(name="", root="/s3:/bucket", format="relax", reason="", parts=())
-    monkeypatch.setattr(execution.Worker, "perform", performed)
+    monkeypatch.setattr(ProcessExecutor, "perform", performed)
     executor = ProcessExecutor(1)
     try:
         first = executor.submit(job(0))
@@ -132,7 +132,7 @@ def test_a_job_ends_at_once_that_nobody_waits_for(tmp_path: Path) -> None:
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         run.wait_all(30)
-        source, meta = run.source(run.snapshot().segments[0].meta.source), run.snapshot().segments[0].meta
+        source, meta = run.sources.get(run.snapshot().segments[0].meta.source), run.snapshot().segments[0].meta
         assert source is not None
     scan = ScanJob(folder=str(tmp_path / "other"), run=run.info, source=source, part=0)
     jobs: list[Job] = [

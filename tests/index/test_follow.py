@@ -15,7 +15,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, sources
 from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
-from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count, settled
 
 
 def test_an_appended_line_shows_within_a_second(tmp_path: Path) -> None:
@@ -114,12 +114,11 @@ def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(tmp
     for ahead_s in (year_s, hour_s / 2):
         os.utime(file, (now_s + ahead_s, now_s + ahead_s))
         clock = SteppedClock()
-        with opened(tmp_path / "run", tmp_path / "index", clock=clock) as library:
+        with settled(tmp_path / "run", tmp_path / "index", clock=clock) as library:
             run = library.runs[0]
-            assert run.wait_all(30)
-            assert (run.changed_s() or 0) < hour_s
+            assert (run.sources.changed_s() or 0) < hour_s
             clock.step(hour_s)
-            assert hour_s <= (run.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
+            assert hour_s <= (run.sources.changed_s() or 0) < 2 * hour_s  # an hour after it was opened
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
         for of_s in (now_s + year_s, now_s + hour_s / 2, now_s - year_s, 0.0, -year_s):
@@ -128,7 +127,7 @@ def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(tmp
                 written.write(lines([row(0, known)]))
             os.utime(file, (of_s, of_s))
             eventually(lambda known=known: row_count(run) > known)  # type: ignore[misc]
-            assert (run.changed_s() or 0) < hour_s
+            assert (run.sources.changed_s() or 0) < hour_s
     found = sources.Sources(run.info, run.format, clock=clock)
     found.look()
     for of_s in (now_s + year_s, now_s + hour_s / 2, now_s - year_s):
@@ -258,9 +257,8 @@ def test_a_segment_that_is_gone_says_ask_again(tmp_path: Path) -> None:
 
 def test_a_folder_that_is_gone_for_a_moment_costs_no_second_scan(tmp_path: Path) -> None:
     relax_run(tmp_path / "run")
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert run.wait_all(20)
         before = contents(tmp_path / "index")
         (tmp_path / "run/rollout_result").rename(tmp_path / "away")
         eventually(lambda: row_count(run) == 0)

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 from tests.disks import read_only
-from tests.index.support import contents, lines, opened, relax_run, row
+from tests.index.support import contents, lines, relax_run, row, settled
 from tests.thoroughness import amount
 
 READER = """
@@ -36,8 +36,8 @@ def read(run: Path, index_dir: Path, cache: Path) -> list[list[int]]:
 
 def test_an_index_that_is_read_only_is_read_and_goes_on_in_the_cache_of_the_reader(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=amount(6, 70), samples=4)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     before = contents(tmp_path / "index")
     assert read(tmp_path / "run", tmp_path / "index", tmp_path / "cache") == [
         [4 * amount(6, 70), 0],

@@ -14,7 +14,7 @@ from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.index.run_scheduler import Clock
 from rolloupe.index.segments.segment import is_readable
 from rolloupe.model import RunInfo, RunPart, Source
-from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled
 
 FILES, LATEST = 50, 5
 
@@ -215,9 +215,8 @@ def test_what_a_look_finds_in_the_middle_of_a_turn_is_indexed_by_the_next(
     monkeypatch.setattr(sources, "SETTLE_S", 0.0)
     monkeypatch.setattr(sources, "QUIET_S", -1.0)
     train = relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         run.indexer.poll()
 
         def write_late() -> None:

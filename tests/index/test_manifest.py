@@ -1,6 +1,5 @@
 """The manifest: many publishers at once lose nothing, and the segments remain the truth."""
 
-import errno
 import os
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from rolloupe.index import catalog, index_folders, manifest
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.segments import segment as segment_files
 from tests.forks import program
-from tests.index.support import contents, lines, opened, relax_run, row, row_count
+from tests.index.support import contents, lines, opened, relax_run, row, row_count, settled
 from tests.thoroughness import amount
 
 RACES = amount(40, 1000)
@@ -24,10 +23,8 @@ from rolloupe.index import manifest
 folder, name, races = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
-numbers = []
 for race in range(races):
-    numbers.append(manifest.publish(folder, {f"{name}-{race}": name.encode() * race}, EVERY))
-print(*numbers)
+    manifest.publish(folder, {f"{name}-{race}": name.encode() * race}, EVERY)
 """
 EVERY = """
 class Every:
@@ -36,61 +33,36 @@ EVERY = Every()
 """
 
 
-def test_of_two_publishers_one_wins_each_number_and_no_segment_is_lost(tmp_path: Path) -> None:
+def test_of_two_publishers_none_loses_an_entry(tmp_path: Path) -> None:
     processes = [program(EVERY + PUBLISHER, str(tmp_path), name, str(RACES)) for name in ("a", "b")]
     for process in processes:
         assert process.stdout.readline() == b"ready\n"
     for process in processes:
         process.stdin.write(b"go\n")
-    numbers = [[int(word) for word in process.communicate()[0].split()] for process in processes]
+    for process in processes:
+        process.communicate()
     assert [process.returncode for process in processes] == [0, 0]
-    number, entries = manifest.read(tmp_path)
-    assert entries == {f"{name}-{race}": name.encode() * race for name in ("a", "b") for race in range(RACES)}
-    assert all(one == sorted(one) for one in numbers)
-    assert number == 2 * RACES, "each entry has a manifest of its own"
-    assert len(list(tmp_path.iterdir())) == 2, "the last two are there, and nothing else"
-
-
-def test_a_publisher_that_was_overtaken_adds_its_entries_to_the_newest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    everything = [f"{n}" for n in range(9)]
-    manifest.publish(tmp_path, {"0": b"0"}, everything)
-    encode = msgspec.msgpack.encode
-
-    def overtaken(entries: object) -> bytes:
-        monkeypatch.setattr(msgspec.msgpack, "encode", encode)
-        for n in range(1, 6):
-            manifest.publish(tmp_path, {f"{n}": b"x"}, everything)
-        return encode(entries)
-
-    monkeypatch.setattr(msgspec.msgpack, "encode", overtaken)
-    assert manifest.publish(tmp_path, {"8": b"8"}, everything) == 7
-    assert sorted(manifest.read(tmp_path)[1]) == ["0", "1", "2", "3", "4", "5", "8"]
-
-
-def test_a_file_system_without_links_has_manifests_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise OSError(errno.EPERM, "no links here")
-
-    monkeypatch.setattr(os, "link", refuse)
-    assert [manifest.publish(tmp_path, {name: b"x"}, ["a", "b"]) for name in ("a", "b")] == [1, 2]
-    assert manifest.read(tmp_path) == (2, {"a": b"x", "b": b"x"})
-    assert not list(tmp_path.glob(".*"))
+    expected = {f"{name}-{race}": name.encode() * race for name in ("a", "b") for race in range(RACES)}
+    assert manifest.read(tmp_path) == expected
+    assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
 
 
 def test_entries_without_files_leave_the_manifest_and_nothing_new_is_written_for_nothing_new(tmp_path: Path) -> None:
-    assert manifest.publish(tmp_path, {"a": b"1", "b": b"2"}, []) == 1
-    assert manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"]) == 2
-    assert manifest.read(tmp_path) == (2, {"a": b"1", "c": b"3"})
-    assert manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"]) == 2
+    (tmp_path / "manifest-0000000007").write_bytes(b"of a former version")
+    manifest.publish(tmp_path, {"a": b"1", "b": b"2"}, ["a", "b"])
+    assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
+    manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"])
+    assert manifest.read(tmp_path) == {"a": b"1", "c": b"3"}
+    before = (tmp_path / manifest.NAME).stat()
+    manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"])
+    assert (tmp_path / manifest.NAME).stat() == before
 
 
 def test_a_damaged_manifest_costs_nothing_but_time(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=catalog.MANY)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
-    (path,) = (tmp_path / "index").rglob("manifest-*")
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
+    (path,) = (tmp_path / "index").rglob(manifest.NAME)
     path.write_bytes(path.read_bytes()[:-9])
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 8 * catalog.MANY
@@ -98,14 +70,13 @@ def test_a_damaged_manifest_costs_nothing_but_time(tmp_path: Path) -> None:
 
 def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relax_run(tmp_path / "run", steps=catalog.MANY)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         folder = library.runs[0].catalog.folder
         before = {segment.path: segment.meta for segment in library.runs[0].catalog.segments()}
     (tmp_path / "run/rollout_result/train/99.jsonl").write_bytes(lines([row(99, 0)]))
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
-    assert len(manifest.read(folder)[1]) == catalog.MANY, "one more is not worth another manifest"
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
+    assert len(manifest.read(folder)) == catalog.MANY, "one more is not worth another manifest"
     opened_files: list[str] = []
     read = segment_files.contents_of
 
@@ -128,18 +99,18 @@ def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypat
 
 def test_a_file_that_was_touched_is_scanned_once(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=catalog.MANY)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     os.utime(train / "3.jsonl")
     for _ in range(2):
-        with opened(tmp_path / "run", tmp_path / "index") as library:
-            assert library.runs[0].wait_all(60)
+        with settled(tmp_path / "run", tmp_path / "index"):
+            pass
     metas = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.meta")}
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.meta")} == metas
-    (number, entries) = manifest.read(next((tmp_path / "index").glob("v*/*")))
-    assert entries == {path.stem: path.read_bytes() for path in metas} and number == 2
+    entries = manifest.read(next((tmp_path / "index").glob("v*/*")))
+    assert entries == {path.stem: path.read_bytes() for path in metas}
     assert msgspec.msgpack.decode(next(iter(entries.values())))["format"] == "relax"
 
 
@@ -169,21 +140,21 @@ def contents_of(index_dir: Path) -> list[Path]:
 
 def test_what_was_superseded_goes_after_a_while(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=2)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     whole = relax_run(tmp_path / "other", steps=2)
     for folder in (train, whole):
         (folder / "1.jsonl").write_bytes(lines([row(1, i) for i in range(5)]))
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     count = len(contents(tmp_path / "index"))
     past = os.path.getmtime(train) - 2 * catalog.SUPERSEDED_S
     for path in (tmp_path / "index").rglob("*.meta"):
         os.utime(path, (past, past))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 13
-    with opened(tmp_path / "other", tmp_path / "clean") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "other", tmp_path / "clean"):
+        pass
     assert len(contents(tmp_path / "clean")) == len(contents(tmp_path / "index")) < count
 
 
@@ -217,10 +188,10 @@ def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path
         out, err = process.communicate()
         assert process.wait() == 0, err
         assert out.decode().splitlines()[-1] == f"{float(rows // 2)} []"
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(60)
-    with opened(tmp_path / "run", tmp_path / "whole") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
+    with settled(tmp_path / "run", tmp_path / "whole"):
+        pass
     shared, whole = (
         {name for name in contents(tmp_path / folder) if "packs" not in name and "manifest" not in name}
         for folder in ("index", "whole")
@@ -228,22 +199,16 @@ def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path
     assert shared >= whole
 
 
-@pytest.mark.parametrize(
-    "name", ["manifest-0000000007", f"manifest-{'9' * 15}", f"manifest-{'9' * 240}", "manifest-\u00b2"]
-)
 @pytest.mark.parametrize("what", ["pipe", "endless", "sparse", "folder", "empty"])
-def test_what_somebody_put_in_place_of_a_manifest_costs_only_time(
-    tmp_path: Path, name: str, what: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(manifest, "PUBLISH_TRIES", 3)
-    put(tmp_path / name, what)
-    assert manifest.read(tmp_path)[1] == {}
-    if len(name) == len("manifest-") + 15:
-        with pytest.raises(OSError, match="others were first"):
+def test_what_somebody_put_in_place_of_a_manifest_costs_only_time(tmp_path: Path, what: str) -> None:
+    put(tmp_path / manifest.NAME, what)
+    assert manifest.read(tmp_path) == {}
+    if what == "folder":
+        with pytest.raises(OSError, match="directory"):
             manifest.publish(tmp_path, {"a": b"x"}, ["a"])
     else:
         manifest.publish(tmp_path, {"a": b"x"}, ["a"])
-        assert manifest.read(tmp_path)[1] == {"a": b"x"}
+        assert manifest.read(tmp_path) == {"a": b"x"}
 
 
 def put(place: Path, what: str) -> None:
@@ -262,8 +227,8 @@ def put(place: Path, what: str) -> None:
 @pytest.mark.parametrize("what", ["pipe", "endless", "sparse", "empty"])
 def test_what_somebody_put_in_place_of_small_files_of_segments_costs_only_time(tmp_path: Path, what: str) -> None:
     relax_run(tmp_path / "run", steps=2)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     for file in [*tmp_path.glob("index/*/*/??/*.meta"), *tmp_path.glob("index/*/*/??/*.derived.about")]:
         file.unlink()
         put(file, what)
@@ -276,8 +241,8 @@ def test_pipes_in_place_of_all_files_block_nobody(
     tmp_path: Path, is_private: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     relax_run(tmp_path / "run", steps=1)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     files = [path for path in tmp_path.glob("index/*/*/??/*") if path.is_file()]
     for file in files:
         file.unlink()

@@ -21,7 +21,7 @@ from rolloupe.index.segments.segment import has_columns
 from tests.forks import program
 from tests.index import kills
 from tests.index.kills import kill_workers
-from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count, settled
 from tests.thoroughness import amount
 
 SCRIPT = """
@@ -90,9 +90,8 @@ def test_a_torn_segment_is_made_again(tmp_path: Path) -> None:
 @pytest.mark.parametrize("harm", ["deleted", "random", "torn", "folder"])
 def test_a_segment_that_is_harmed_while_a_viewer_is_open_is_made_again(tmp_path: Path, harm: str) -> None:
     relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         if harm == "folder":
             shutil.rmtree(tmp_path / "index")
         for path in (tmp_path / "index").rglob("*[0-9a-f].parquet"):
@@ -224,9 +223,8 @@ def test_texts_that_found_no_room_are_written_once_there_is_some(
     monkeypatch.setattr(run_indexer, "RETRY_S", 2.0)
     clock = SteppedClock()
     relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
+    with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert run.failures() == [] and len(run.failures(texts=True)) == len(run.problems()) == 3
         clock.pass_by(3 * run_indexer.RETRY_S)
         assert len(run.failures(texts=True)) == 3, "what is not mended stays told"
@@ -260,7 +258,6 @@ def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(
     monkeypatch.setattr(run_indexer, "RETRY_S", 0.2)
     monkeypatch.setattr(sources, "BUSY_POLL_S", 0.03)
     relax_run(tmp_path / "run", steps=5)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert row_count(run) == 40 or len(run.failures()) == 1

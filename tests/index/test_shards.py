@@ -14,7 +14,7 @@ from rolloupe.index.segments import parts as grid
 from rolloupe.index.sources import Sources
 from rolloupe.record import Recorder
 from tests.forks import program
-from tests.index.support import contents, lines, opened, relax_run, row, row_count
+from tests.index.support import contents, lines, relax_run, row, row_count, settled
 from tests.thoroughness import amount
 
 SCRIPT = """
@@ -31,8 +31,7 @@ with Library([path], index_dir=index_dir, work=work) as library:
 
 def whole(path: Path, index_dir: Path) -> dict[str, bytes]:
     """The index of a run that one process makes."""
-    with opened(path, index_dir) as library:
-        assert library.runs[0].wait_all(60)
+    with settled(path, index_dir) as library:
         assert not library.runs[0].is_shard
     return contents(index_dir)
 

@@ -12,17 +12,17 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rolloupe.formats import by_name
+from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import Executor, JobReply, most_submitted
-from rolloupe.index.features import features_of, sample_words_of, share_of
+from rolloupe.index.features import share_of
+from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.derived_values import about_of, derived_of, read_derived
-from rolloupe.index.segments.kind import BackfillJob, DerivedMeta, ScanShare, SegmentInputs, SegmentKind, Stage
-from rolloupe.index.segments.kinds import KINDS, Budget, Text
-from rolloupe.index.segments.texts import text_of
+from rolloupe.index.segments.kind import BackfillJob, DerivedMeta, ScanShare, SegmentKind, Stage
+from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.index.token_stats.annotations import TokenAnnotations
-from rolloupe.index.token_stats.files import tokens_file_of, words_file_of
 from rolloupe.model import Problem, RunInfo, RunLoss, Source
 
 WAIT_S = 0.5
@@ -61,26 +61,23 @@ class Backfill:
         return list(self._failed.values())
 
     def retry(self) -> bool:
-        """Try the segment that failed longest ago again: one is enough on a full disk. False without any."""
+        """Try the segment again that failed first: one is enough on a full disk. Returns False if none failed."""
         self._probe = next(iter(self._failed), None)
         if self._probe is not None:
             self._done.pop(self._probe, None)
         return self._probe is not None
 
-    def forget(self, paths: Iterable[Path]) -> None:
-        """Look at these segments again."""
+    def forget(self, paths: Iterable[Path], *, complete_only: bool = False) -> None:
+        """Look at these segments again; with `complete_only`, not at those that had no room."""
         for path in paths:
-            self._done.pop(path, None)
+            if self._done.get(path) or not complete_only:
+                self._done.pop(path, None)
 
     def forget_all(self) -> None:
         """Look at all segments again, as if for the first time."""
         self._done.clear()
         self._failed.clear()
         self._derived.clear()
-
-    def look_again_at_complete(self, paths: Iterable[Path]) -> None:
-        """Look again at those of these segments that were complete: the others had no room."""
-        self.forget([path for path in paths if self._done.get(path)])
 
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
@@ -90,11 +87,11 @@ class Backfill:
             if self._loss is None and any(segment.path not in self._done for segment in segments):
                 with contextlib.suppress(Exception):  # a defect in a format must not cost the index
                     self._loss = by_name(self._info.format).loss(self._info)
-                if self._loss is not None:  # it may be configured after the first samples are written
+                if self._loss is not None:  # a trainer may write its settings after the first samples
                     self._done.clear()
         if self.stage == "features":
             share = share_of(stats for segment in segments for stats in segment.meta.step_stats)
-            if share != self._share:  # once the run has grown much, it is a smaller one of every segment
+            if share != self._share:  # the share of every segment shrinks as the run grows
                 self._share = share
                 self._done.clear()
         if self._failed:
@@ -104,14 +101,8 @@ class Backfill:
         self.publish()
         return sorted(lacking, key=age_of, reverse=True)
 
-    def write(
-        self,
-        pending: Iterable[Segment],
-        segments: Iterable[Segment],
-        sources: Mapping[str, Source],
-        go_on: Callable[[], bool],
-    ) -> bool:
-        """Write the kinds that pending segments lack, while there is room; False if `go_on` ends the writing."""
+    def write(self, pending: Iterable[Segment], sources: Mapping[str, Source], go_on: Callable[[], bool]) -> bool:
+        """Write the kinds that pending segments lack, while there is room. False if `go_on` ends the writing."""
         whole, folder = True, self._catalog.folder
         for segment in pending:
             source = sources.get(segment.meta.source)
@@ -126,7 +117,7 @@ class Backfill:
             kinds = [
                 kind.name
                 for kind in missing
-                if not kind.is_budgeted or self._budget.has_room(folder, lambda: _budgeted(segments), age_of(segment))
+                if not kind.budgeted or self._budget.has_room(folder, self._budgeted, age_of(segment))
             ]
             if source is None or not kinds:
                 continue
@@ -140,18 +131,20 @@ class Backfill:
         self.publish()
         return whole
 
+    def _budgeted(self) -> Iterator[tuple[int, Path]]:
+        """The files of all segments that may be deleted, with their ages."""
+        for segment in self._catalog.segments():
+            for path_of in chain.from_iterable(kind.budgeted for kind in KINDS):
+                yield age_of(segment), path_of(segment.path)
+
     def _missing(self, segment: Segment) -> list[SegmentKind]:
         """The kinds of this pass that a segment lacks."""
-        path, meta = segment.path, segment.meta
-        inputs = SegmentInputs(self._annotations.stamp(path), self._loss, self._share)
-        return [
-            kind
-            for kind in KINDS
-            if (of := kind.backfilled) and of.stage == self.stage and not of.is_written(path, meta, inputs)
-        ]
+        inputs = self._annotations.stamp(segment.path), self._loss, self._share
+        own = (kind for kind in KINDS if kind.stage == self.stage)
+        return [kind for kind in own if not kind.is_written(segment.path, segment.meta, *inputs)]
 
     def _job(self, segment: Segment, source: Source, kinds: Sequence[str]) -> BackfillJob:
-        meta, values = segment.meta, 0  # of token series, which may lie in other files
+        meta, values = segment.meta, 0  # the number of values of token series, which may lie in other files
         if self.stage == "tokens":
             values = sum(series.moments.count for stats in meta.step_stats for series in stats.series.values())
         return BackfillJob(
@@ -182,8 +175,9 @@ class Backfill:
 
     def _note_written(self, segment: Segment, reply: JobReply, *, is_whole: bool) -> None:
         path, meta = segment.path, segment.meta
-        for path_of in (*_FILES[self.stage], derived_of, about_of):
-            self._budget.count(path_of(path))
+        written = chain.from_iterable(kind.budgeted for kind in KINDS if kind.stage == self.stage)
+        for path_of in (*written, derived_of, about_of):
+            self._budget.count(size_of(path_of(path)))
         self._done[path] = is_whole and reply.meta is not None
         self._failed.pop(path, None)
         if reply.derived is not None:
@@ -206,18 +200,3 @@ class Backfill:
             self._done[path] = True
             self._failed.pop(path, None)
         return is_done
-
-
-_FILES: dict[Stage, tuple[Callable[[Path], Path], ...]] = {
-    "texts": (text_of,),
-    "tokens": (tokens_file_of, words_file_of),
-    "features": (features_of, sample_words_of),
-}
-"""The paths of the files of a segment that a pass writes, and the budget may delete."""
-
-
-def _budgeted(segments: Iterable[Segment]) -> Iterator[Text]:
-    """The files of some segments that may be deleted."""
-    for segment in segments:
-        for path_of in chain.from_iterable(_FILES.values()):
-            yield Text(age_of(segment), path_of(segment.path))

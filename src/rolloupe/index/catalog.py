@@ -41,7 +41,7 @@ SUPERSEDED_S = 600.0
 """The time for which the files of a superseded segment stay."""
 
 TIDY_S = 60.0
-"""The shortest interval between two looks for files to delete."""
+"""The shortest interval between two searches for files to delete."""
 
 MANY = 32
 """The number of new segments that is worth a new manifest."""
@@ -56,11 +56,6 @@ class Tail(NamedTuple):
     """The fingerprint of the file at the scan of the tail's end."""
     blocks: Sequence[StepBlock] = ()
     """As in `SegmentMeta`."""
-
-    @property
-    def stop(self) -> int:
-        """The end of the rows within their source."""
-        return self.piece.stop
 
     def grown(self, addition: Scan, print_: Fingerprint) -> "Tail":
         """The tail with an addition appended; no row of it is looked at again."""
@@ -98,22 +93,22 @@ class Catalog:
         self._superseded: dict[PartKey, dict[Path, Segment]] = {}
         """The other segments on disk of each part, by path."""
         self._rivals: dict[PartKey, list[Segment]] = {}
-        """Those that were there at the start: the source decides which of them holds."""
+        """The other segments that were there at the start: the source decides which of them holds."""
         self._published: set[str] = set()
-        self._unpublished: set[PartKey] = set()
-        """The parts that have another segment since the manifest was read or written."""
+        self._unpublished: dict[str, SegmentMeta] = {}
+        """By name, the segments that the manifest lacks, or that were written again."""
         self.losses = 0
         """Counts how often parts may have lost their segments."""
         self._is_outdated = False
-        """True if the manifest has an entry of a segment that was written again."""
+        """True if a segment of the manifest was written again."""
         self._tidied_s = float("-inf")
         self.discarded: set[str] = set()
         """The names of the segments that were superseded, and deleted since."""
 
     def read(self, format_name: str) -> None:
         """Take over the segments on disk: for each part the one that reaches furthest; of several, the newest."""
-        _, entries = manifest.read(self.folder)
-        self._rivals = {}
+        entries = manifest.read(self.folder)
+        self._rivals, self._unpublished = {}, {}
         self._published = set(entries)
         for path in sorted(_metas(self.folder)):  # the parts of a source in order, as streams are read
             base = path.removesuffix(META)
@@ -122,27 +117,24 @@ class Catalog:
             if meta is None or meta.format != format_name:
                 continue
             segment = Segment(meta, Path(numbers))
+            if segment.path.stem not in self._published:
+                self._unpublished[segment.path.stem] = meta
             key = segment.key
             current = self._segments.setdefault(key, segment)
             if current.path != segment.path:
                 self._segments[key], other = sorted((current, segment), key=_precedence, reverse=True)
                 self._superseded.setdefault(key, {})[other.path] = other
                 self._rivals.setdefault(key, []).append(other)
-        self._unpublished = set(self._segments)
         self.touch()
 
     def _publish(self) -> None:
         """Put new segments into the manifest, once they are many: a few are read as quickly on their own."""
-        segments = [self._segments[key] for key in self._unpublished & self._segments.keys()]
-        new = {s.path.stem: s.meta for s in segments if s.path.stem not in self._published}
-        if new:
-            if not self._is_outdated and len(new) < max(MANY, len(self._segments) // 10):
-                return
+        if self._is_outdated or len(self._unpublished) >= max(MANY, len(self._segments) // 10):
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
-            manifest.publish(self.folder, {name: encoded(meta) for name, meta in new.items()}, existing)
-            self._published |= new.keys()
-            self._is_outdated = False
-        self._unpublished.clear()
+            entries = {name: encoded(meta) for name, meta in self._unpublished.items()}
+            manifest.publish(self.folder, entries, existing)
+            self._published |= entries.keys()
+            self._unpublished, self._is_outdated = {}, False
 
     def tidy(self) -> None:
         """Put new segments into the manifest, and delete the files of superseded ones, where one may write."""
@@ -188,15 +180,13 @@ class Catalog:
             self._tails.pop(key, None)
         if before is not None and before.path != path:
             self._superseded.setdefault(key, {})[before.path] = before
-        if path.stem in self._published:
-            self._published.remove(path.stem)
-            self._is_outdated = True
-        self._unpublished.add(key)
+        self._is_outdated = self._is_outdated or path.stem in self._published
+        self._unpublished[path.stem] = meta
         self.touch()
         return path, path.with_suffix(".meta")
 
     def blocks(self, name: str) -> list[StepBlock] | None:
-        """The steps of a source as its file has them, if something follows from that; None while a part is lacking."""
+        """The steps of a source in the order of its file, if they tell something; None while a part is missing."""
         blocks: list[StepBlock] = []
         stop = 0
         for part in count():
@@ -209,11 +199,11 @@ class Catalog:
                 return []
             blocks += segment.meta.blocks
             blocks += tail.blocks if tail else ()
-            stop = max(stop, tail.stop if tail else segment.meta.stop)
+            stop = max(stop, tail.piece.stop if tail else segment.meta.stop)
         raise AssertionError
 
     def launches(self) -> dict[str, tuple[int, ...]]:
-        """Where launches begin, by source, as whoever wrote the segments knew."""
+        """Where launches begin, by source, as the segments were written with."""
         metas = (segment.meta for segment in self._segments.values() if segment.meta.launches)
         return {meta.source: meta.launches for meta in sorted(metas, key=lambda meta: meta.stop)}
 
@@ -222,7 +212,7 @@ class Catalog:
         return list(self._segments.values())
 
     def pack(self, members: Iterable[Segment], pack: Pack) -> None:
-        """Have those segments that are still current read from a pack. Answers, and so the version, stay the same."""
+        """Read the members that are still current from a pack. The version stays: answers do not change."""
         with self._lock:
             first = 0
             for member in members:
@@ -233,7 +223,7 @@ class Catalog:
             self._snapshot = None
 
     def derive(self, values: Iterable[tuple[Segment, DerivedMeta]]) -> None:
-        """Attach derived metrics to those segments that are still current."""
+        """Attach derived metrics to the segments that are still current."""
         with self._lock:
             for segment, derived in values:
                 current = self._segments.get(segment.key)
@@ -244,7 +234,7 @@ class Catalog:
         self.touch()
 
     def underive(self, paths: Collection[Path]) -> list[Path]:
-        """Detach the derived metrics of segments whose files are gone. Returns those that had some."""
+        """Detach derived metrics whose files are gone. Returns the segments that had some."""
         with self._lock:
             lost = [segment for segment in self._segments.values() if segment.derived and segment.path in paths]
             for segment in lost:
@@ -289,13 +279,12 @@ class Catalog:
                     best = max(rivals, key=_precedence)
                     rivals.remove(best)
                     self._segments[key] = others.pop(best.path, best)
-                    self._unpublished.add(key)
         self.touch()
 
     def find_stale(
         self, now: Mapping[str, SourceState], names: Collection[str] | None = None
     ) -> tuple[list[Segment], list[Segment]]:
-        """The segments of all sources, or of `names`, whose source is gone; and those whose source was changed."""
+        """The segments, of all sources or of `names`, whose source is gone; and those whose source changed."""
         asked = [segment for key, segment in self._segments.items() if names is None or key[0] in names]
         orphans, changed, replaced = [], [], set[str]()
         for segment in asked:
@@ -318,12 +307,11 @@ class Catalog:
 
     def drop_tails(self, now: Mapping[str, SourceState]) -> list[PartKey]:
         """Drop the tails whose file no longer has the scanned bytes. Returns their parts, whose segments stay."""
-        places = {key: now[key[0]] for key in self._tails if key[0] in now}
-        lost = [
-            key
-            for key, place in places.items()
-            if not still_holds(place.source.location, self._tails[key].fingerprint, place.state)
-        ]
+        lost = []
+        for key, tail in self._tails.items():
+            place = now.get(key[0])
+            if place is not None and not still_holds(place.source.location, tail.fingerprint, place.state):
+                lost.append(key)
         if lost:
             with self._lock:
                 for key in lost:
@@ -332,7 +320,7 @@ class Catalog:
         return lost
 
     def indexed_bytes(self, counts: Callable[[str, int], bool]) -> int:
-        """How many bytes of the sources the segments and tails of those parts cover that count."""
+        """The number of bytes that the segments and tails of the parts that count cover in their sources."""
         total = 0
         for key, segment in self._segments.items():
             if not counts(*key):
@@ -342,7 +330,7 @@ class Catalog:
                 before, stop = self._segments.get((meta.source, meta.part - 1)), meta.fingerprint.stop
                 start = before.meta.fingerprint.stop if before else stop * meta.start // max(1, meta.stop)
             else:
-                start, stop = meta.start, tail.stop if tail else meta.stop
+                start, stop = meta.start, tail.piece.stop if tail else meta.stop
             total += stop - start
         return total
 
@@ -374,13 +362,12 @@ class Catalog:
         pieces = [tail.piece for tail in self._tails.values() if tail.piece.table]
         counted = sum(s.meta.problem_count - len(s.meta.problems) for s in segments) + len(problems)
         duplicates = any(s.meta.duplicates for s in segments) or bool(pieces)
-        return self._assembly.snapshot(
-            self.version, self._segments, pieces, tuple(problems), counted, duplicates=duplicates
-        )
+        snapshot = self._assembly.snapshot(self.version, self._segments, pieces)
+        return snapshot._replace(problems=tuple(problems), problem_count=counted, duplicates=duplicates)
 
 
 def _metas(folder: Path) -> Iterator[str]:
-    """Yield the paths of all `.meta` files. Removes pipes, as whoever opens one waits for ever."""
+    """Yield the paths of all `.meta` files, and remove pipes: a process that opens one waits for ever."""
     with contextlib.suppress(FileNotFoundError), os.scandir(folder) as shards:
         for shard in shards:
             if len(shard.name) == SHARD_CHARS and shard.is_dir():

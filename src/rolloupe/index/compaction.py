@@ -12,12 +12,12 @@ from itertools import groupby
 from operator import is_
 from pathlib import Path
 
+from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
 from rolloupe.index.execution import Executor, PackJob
-from rolloupe.index.fingerprint import state_of
+from rolloupe.index.fingerprint import size_of, state_of
 from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.kind import SegmentMeta
-from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
 from rolloupe.index.snapshot import Pack, Segment, age_of
 
@@ -25,7 +25,7 @@ SIZES = (256, 128, 64)
 """The possible numbers of segments in a pack. Plans start at the oldest: growth changes only the newest packs."""
 
 FEW = (32, 16)
-"""The same for segments of which more would be too large, as soon as they fill a quarter of a pack."""
+"""The possible numbers of large segments, which must fill a quarter of a pack."""
 
 MAX_ROWS = 131_072
 MAX_CELLS = 4_000_000
@@ -38,7 +38,7 @@ MORE_COLUMNS = 64
 """The most columns that a pack may have beyond its widest member."""
 
 YOUNG_S = 60.0
-"""Sources that changed more recently will change again: their segments are packed later."""
+"""Sources that changed more recently may change again: their segments are packed later."""
 
 PLAN_S = 5.0
 """The shortest interval between plans."""
@@ -94,7 +94,7 @@ class Packs:
             self._discard(age_s=SUPERSEDED_S)
 
     def write_derived(self, go_on: Callable[[], bool]) -> None:
-        """Write the derived metrics of those packs in use whose segments all have some."""
+        """Write the derived metrics of the packs in use whose segments all have some."""
         packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack is not None and s.pack.is_good}
         for pack in packs.values():
             planned = self._planned.get(pack.path, ())
@@ -109,7 +109,7 @@ class Packs:
 
     def _write(self, path: Path, derived: Path | None, go_on: Callable[[], bool]) -> bool:
         """Write a pack, or the derived metrics of one. Returns False to end the writing."""
-        if not go_on() or path not in self._planned:  # someone may have cleared the index meanwhile
+        if not go_on() or path not in self._planned:  # a person may have cleared the index meanwhile
             return False
         target = derived or path
         if self._use(path, derived):  # another viewer was quicker
@@ -123,7 +123,7 @@ class Packs:
             if not go_on():
                 return False
         if not writing.result().error and self._use(path, derived):
-            self._budget.count(target)
+            self._budget.count(size_of(target))
         else:
             self._tried.add(target)
         return True

@@ -1,9 +1,8 @@
 """Jobs on segments, as records that can travel to another process or machine, and the executors that run them.
 
 Worker processes keep the process that shows a run responsive, and all cores busy. This module has both ends of the
-pipe: `main` reads one order per line from standard input and writes one reply per line; a `Worker` starts such a
-process, sends jobs and survives its death. Workers share only the index folder, so one may be killed at any moment:
-its job runs again.
+pipe: `main` reads one order per line from standard input and writes one reply per line; a `ProcessExecutor` starts
+such processes and sends jobs. They share only the index folder, so one may be killed at any moment: its job runs again.
 """
 
 import os
@@ -27,7 +26,7 @@ from rolloupe.errors import SourceChanged, words_of
 from rolloupe.formats.registry import by_name
 from rolloupe.garbage import gc_paused
 from rolloupe.index.segments import pack, segment
-from rolloupe.index.segments.kind import NEVER, BackfillJob, DerivedMeta, EndedEarly, SegmentMeta
+from rolloupe.index.segments.kind import NEVER, BackfillJob, DerivedMeta, EndedEarly, SegmentMeta, SegmentSource
 from rolloupe.index.segments.kinds import KINDS
 from rolloupe.index.segments.pack import PackMember
 from rolloupe.index.segments.parts import grid_span
@@ -56,7 +55,7 @@ class PackJob(Struct, kw_only=True, tag=True):
 
     @property
     def cost(self) -> int:
-        """A millisecond for each member."""
+        """A millisecond per member."""
         return len(self.members)
 
 
@@ -72,7 +71,7 @@ class JobReply(Struct, kw_only=True):
 
 
 def perform(job: Job, ended: threading.Event = NEVER) -> JobReply:
-    """Perform a job in this process. Once the event is set, it ends soon, with an empty reply."""
+    """Perform a job in this process. Once the event is set, the job ends soon, with an empty reply."""
     try:
         with gc_paused():
             if isinstance(job, PackJob):
@@ -81,23 +80,21 @@ def perform(job: Job, ended: threading.Event = NEVER) -> JobReply:
             if isinstance(job, BackfillJob):
                 return _backfilled(job, ended)
             return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part, ended))
-    except EndedEarly:
+    except (EndedEarly, SourceChanged):
         return JobReply()
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
-        if isinstance(job, PackJob) or error.filename != job.source.path:
-            return JobReply(
-                error=f"the index could not be written: {reason}. Next: fix that, or name another --index-dir"
-            )
-        reason = error.strerror or reason
-        step = "" if "Next:" in reason else ". Next: fix that"
-        return JobReply(error=f"the file could not be read: {reason}{step}")
+        words = f"the index could not be written: {reason}. Next: fix that, or name another --index-dir"
+        if not isinstance(job, PackJob) and error.filename == job.source.path:
+            reason = error.strerror or reason
+            words = f"the file could not be read: {reason}{'' if 'Next:' in reason else '. Next: fix that'}"
+        return JobReply(error=words)
     except (Exception, SystemExit) as error:  # a defect in a format must cost one part, not the index
         return JobReply(error=words_of(error))
 
 
 def announce(job: Job) -> None:
-    """Begin to fetch what a job will read from a store: it is the next one of this process."""
+    """Begin to fetch what a job of this process will read from a store."""
     if isinstance(job, PackJob) or not by_name(job.run.format).splittable:
         return
     start, stop = grid_span(job.part) if isinstance(job, ScanJob) else (job.meta.start, job.meta.stop)
@@ -105,16 +102,11 @@ def announce(job: Job) -> None:
 
 
 def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
-    records = segment.source_of(job, ended)
-    if records is None:
-        return JobReply()
-    path, derived = segment.numbers_of(Path(job.folder), job.meta), None
-    try:
-        for kind in KINDS:
-            if kind.name in job.kinds and kind.backfilled is not None:
-                derived = kind.backfilled.write(path, records) or derived
-    except SourceChanged:
-        return JobReply()
+    records, derived = SegmentSource(job, ended), None
+    path = segment.numbers_of(Path(job.folder), job.meta)
+    for kind in KINDS:
+        if kind.name in job.kinds:
+            derived = kind.write(path, records) or derived
     failures = derived.failures if derived is not None else {}
     error = "; ".join(f"{PREFIX}{name}: {reason}" for name, reason in failures.items())
     return JobReply(meta=job.meta, derived=derived, error=error)
@@ -136,33 +128,33 @@ class Executor(Protocol):
 
 TAKEN_EARLY = 3
 TAKEN_EARLY_BYTES = 24 * 2**20
-"""How many jobs a process takes early that read from a store: their bytes are fetched while it performs another."""
+"""The most jobs on a store that a process takes early: their bytes are fetched while it performs another job."""
 
 
 def most_submitted(executor: Executor, root: str) -> int:
-    """The number of jobs on the run at `root` to submit before one of them is done: no process has to wait for one."""
+    """The number of jobs on the run at `root` to submit before one of them is done, so that no process waits."""
     return executor.count * (1 + TAKEN_EARLY) if is_remote(root) else 2 * executor.count
 
 
 class OwnWork(NamedTuple):
-    """How much of the work on a run this process does itself, so that small runs start no other."""
+    """The work on a run that this process does itself, so that small runs start no other process."""
 
     scanned_bytes: int = 24 * 2**20
-    """The first bytes are scanned here, as that shows the first sample soonest."""
+    """The first bytes of a run: scanned here, they show the first sample soonest."""
     backfilled_bytes: int = 8 * 2**20
     packed_segments: int = 64
-    """At a millisecond each."""
+    """A segment takes a millisecond."""
 
 
 SMALL_RUNS = OwnWork()
 LITTLE_WORK = OwnWork(2 * 2**20, 0, 0)
-"""For a process that draws as well: work in it would delay each key and take memory."""
+"""For a process that also draws: work in it would delay keys and take memory."""
 NO_WORK = OwnWork(0, 0, 0)
-"""For a server of many runs and people: a little of each run is much, and everybody would wait for it."""
+"""For a server of many runs and people: a little work on each run adds up, and everybody would wait for it."""
 
 
 class InlineExecutor:
-    """Runs jobs at once, up to a total cost: a small run then starts no process. `beyond` runs the others."""
+    """Runs jobs at once, up to a total cost, so that a small run starts no process. `beyond` runs the others."""
 
     def __init__(self, allowance: int, beyond: Executor, ended: threading.Event = NEVER) -> None:
         self._left, self._beyond, self._ended = allowance, beyond, ended
@@ -184,7 +176,7 @@ class InlineExecutor:
 
 
 class NoPandas(MetaPathFinder):
-    """Says that pandas is not installed, and leaves all else to others."""
+    """Says that pandas is not installed."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
         del path, target
@@ -193,10 +185,9 @@ class NoPandas(MetaPathFinder):
 
 
 def keep_pandas_out() -> None:
-    """Have Arrow do without pandas. Arrow looks once: whoever imports pandas later still gets it.
+    """Keep Arrow from importing pandas. It tries once, so a program that imports pandas later still gets it.
 
-    The finders are put into a new list each time: another thread that imports may be walking the old one, and a list
-    that shrinks under it would hide a finder, and with it a module.
+    Each change makes a new list of finders: another thread may be walking the old list, and would miss a finder.
     """
     refusal = NoPandas()
     sys.meta_path = [refusal, *sys.meta_path]
@@ -209,7 +200,7 @@ def keep_pandas_out() -> None:
 
 
 ATTEMPTS = 10
-"""How often a job is tried while workers die over it, whoever kills them."""
+"""The number of times to try a job while workers die over it."""
 
 NICENESS = 10
 """Requests that a person waits for come before background work."""
@@ -228,21 +219,19 @@ main()
 
 
 def core_count() -> int:
-    """The number of cores that this process may use, within reason."""
+    """The number of cores that this process may use, at most `MAX_WORKERS`."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return min(cores, MAX_WORKERS)
 
 
 class WorkOrder(NamedTuple):
-    """A job, and some that the same process performs later."""
+    """A job, and jobs that the same process performs later."""
 
     job: Job
     announced: Sequence[Job]
 
 
-class _WaitingJob(NamedTuple):
-    job: Job
-    reply: "Future[JobReply]"
+_WaitingJob: TypeAlias = tuple[Job, Future[JobReply]]
 
 
 def main() -> None:
@@ -250,7 +239,7 @@ def main() -> None:
     keep_pandas_out()
     while line := sys.stdin.buffer.readline():
         order: WorkOrder = decoded(unhexlify(line.rstrip()), WorkOrder)
-        del line  # the memory of a large order is of use to its job
+        del line  # frees memory for a large job
         for job in order.announced:
             announce(job)
         sys.stdout.buffer.write(hexlify(encoded(perform(order.job))))
@@ -259,12 +248,16 @@ def main() -> None:
 
 
 class ProcessExecutor:
-    """`count` worker processes, each started at its first job, for all runs of a library. See `Executor`."""
+    """`count` worker processes, each started at its first job, for all runs of a library. See `Executor`.
+
+    A thread serves each process.
+    """
 
     def __init__(self, count: int) -> None:
         self.count = count
-        self._workers: list[Worker] = []
         self._threads: list[threading.Thread] = []
+        self._processes: dict[int, subprocess.Popen[bytes]] = {}
+        """By the number of the thread."""
         self._tasks = queue.SimpleQueue[_WaitingJob | None]()
         self._idle = threading.Semaphore(0)
         self._lock = threading.Lock()
@@ -276,84 +269,48 @@ class ProcessExecutor:
             if self._closed:
                 reply.set_result(JobReply())
                 return reply
-            self._tasks.put(_WaitingJob(job, reply))
-            if not self._idle.acquire(blocking=False) and len(self._threads) < self.count:
-                worker = Worker()
-                thread = threading.Thread(target=self._serve, args=(worker,), name="index worker", daemon=True)
-                self._workers.append(worker)
+            self._tasks.put((job, reply))
+            number = len(self._threads)
+            if not self._idle.acquire(blocking=False) and number < self.count:
+                thread = threading.Thread(target=self._serve, args=(number,), name="index worker", daemon=True)
                 self._threads.append(thread)
                 thread.start()
         return reply
 
     def pids(self) -> list[int]:
         """The ids of the running processes."""
-        return [process.pid for worker in self._workers if (process := worker.process) is not None]
+        return [process.pid for process in list(self._processes.values())]
 
     def close(self) -> None:
         with self._lock:
             self._closed = True
-        for _ in self._threads:
+        for number in range(len(self._threads)):
+            self._end(number)
             self._tasks.put(None)
-        for worker in self._workers:
-            worker.close()
         for thread in self._threads:
             thread.join()
 
-    def _serve(self, worker: "Worker") -> None:
+    def _serve(self, number: int) -> None:
         taken = deque[_WaitingJob]()
         while (task := taken.popleft() if taken else self._next()) is not None:
-            early = self._taken_early(task.job, taken)
-            order = WorkOrder(task.job, [waiting.job for waiting in early])
-            reply = JobReply(error=f"the process that scanned it died {ATTEMPTS} times")
+            job, future = task
+            early = self._taken_early(job, taken)
+            order = WorkOrder(job, [job for job, _ in early])
+            reply: JobReply | None = None
             try:
                 for _ in range(ATTEMPTS):
-                    made = JobReply() if self._closed else worker.perform(order)
-                    if made is not None:
-                        reply = made
-                        break
+                    reply = reply or self.perform(number, order)
             except Exception as error:  # no process can be started, say
                 reply = JobReply(error=words_of(error))
-            task.reply.set_result(reply)
+            future.set_result(reply or JobReply(error=f"the process that scanned it died {ATTEMPTS} times"))
             taken.extend(early)
 
-    def _next(self) -> _WaitingJob | None:
-        try:
-            return self._tasks.get_nowait()
-        except queue.Empty:
-            self._idle.release()
-            return self._tasks.get()
-
-    def _taken_early(self, job: Job, before: Sequence[_WaitingJob]) -> list[_WaitingJob]:
-        """Take jobs that wait behind one which reads from a store, beside those that were taken before."""
-        tasks: list[_WaitingJob] = []
-        if isinstance(job, PackJob) or not is_remote(job.source.path):
-            return tasks
-        costs = sum(waiting.job.cost for waiting in before)
-        with suppress(queue.Empty):
-            while len(before) + len(tasks) < TAKEN_EARLY and costs < TAKEN_EARLY_BYTES:
-                task = self._tasks.get_nowait()
-                if task is None:
-                    self._tasks.put(None)
-                    break
-                tasks.append(task)
-                costs += task.job.cost
-        return tasks
-
-
-class Worker:
-    """One worker process, started at the first job. One thread at a time may use it; any thread may call `close`."""
-
-    def __init__(self) -> None:
-        self.process: subprocess.Popen[bytes] | None = None
-        self._lock = threading.Lock()
-        self._closed = False
-
-    def perform(self, order: WorkOrder) -> JobReply | None:
-        """Perform a job; None if the process died over it: the next call starts another."""
+    def perform(self, number: int, order: WorkOrder) -> JobReply | None:
+        """Perform a job in one of the processes; None if the process died over it: the next call starts another."""
         with self._lock:
             if self._closed:
                 return JobReply()
-            process = self.process = self.process or start_process()
+            process = self._processes[number] = self._processes.get(number) or start_process()
         assert process.stdin is not None and process.stdout is not None
         try:
             process.stdin.write(hexlify(encoded(order)) + b"\n")
@@ -364,25 +321,41 @@ class Worker:
                 return reply
         except (OSError, ValueError):
             pass
-        self._end()
+        self._end(number)
         return None
 
-    def close(self) -> None:
-        """End the process, whatever it is doing."""
+    def _end(self, number: int) -> None:
         with self._lock:
-            self._closed = True
-        self._end()
-
-    def _end(self) -> None:
-        with self._lock:
-            process, self.process = self.process, None
+            process = self._processes.pop(number, None)
         if process is not None:
             process.kill()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    with suppress(OSError):
-                        pipe.close()
+            for pipe in filter(None, (process.stdin, process.stdout)):
+                with suppress(OSError):
+                    pipe.close()
             process.wait()
+
+    def _next(self) -> _WaitingJob | None:
+        try:
+            return self._tasks.get_nowait()
+        except queue.Empty:
+            self._idle.release()
+            return self._tasks.get()
+
+    def _taken_early(self, job: Job, before: Sequence[_WaitingJob]) -> list[_WaitingJob]:
+        """Take jobs that wait behind one that reads from a store, beside those that were taken before."""
+        tasks: list[_WaitingJob] = []
+        if isinstance(job, PackJob) or not is_remote(job.source.path):
+            return tasks
+        costs = sum(waiting.cost for waiting, _ in before)
+        with suppress(queue.Empty):
+            while len(before) + len(tasks) < TAKEN_EARLY and costs < TAKEN_EARLY_BYTES:
+                task = self._tasks.get_nowait()
+                if task is None:
+                    self._tasks.put(None)
+                    break
+                tasks.append(task)
+                costs += task[0].cost
+        return tasks
 
 
 def start_process() -> "subprocess.Popen[bytes]":

@@ -34,9 +34,7 @@ from rolloupe.features import (
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.derived_values import derived_of, read_derived
 from rolloupe.index.segments.kind import (
-    Backfilled,
     ScanShare,
-    SegmentInputs,
     SegmentKind,
     SegmentMeta,
     SegmentSource,
@@ -45,7 +43,7 @@ from rolloupe.index.segments.kind import (
 from rolloupe.index.segments.parts import WORD
 from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import StepStats
-from rolloupe.index.segments.texts import CONTENTS, text_of
+from rolloupe.index.segments.texts import CONTENTS, stored_texts, text_of
 from rolloupe.storage import atomic
 
 SCANNED_CHARS = 2**28
@@ -71,10 +69,9 @@ def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
 
 
 def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
-    """The numbers of groups in the order in which they are taken, and what to add to a share of them.
+    """The numbers of the groups of a step in a random order that is always the same, and an addend for `count_of`.
 
-    The order is random, and the same whoever asks. The addend, from 0 to 1, has as many groups taken over many steps as
-    the share says, though each step has a whole number of them.
+    The addend, from 0 to 1, rounds the number of groups up at some steps, and down at others.
     """
     ranks = [hashlib.blake2b(f"{of}/{group}".encode("utf-8", "replace"), digest_size=8).digest() for group in groups]
     digest = hashlib.blake2b(of.encode("utf-8", "replace"), digest_size=4).digest()
@@ -82,12 +79,12 @@ def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
 
 
 def count_of(halvings: int, total: int, addend: float) -> int:
-    """The number of groups to take of a step."""
+    """The number of groups of a step to take."""
     return total if not halvings else int(total / 2**halvings + addend)
 
 
 LARGEST = 1e15
-"""Larger rewards count as missing: beside their squares, no digit of other sums is left."""
+"""Larger rewards count as missing: a sum with their squares loses all digits of other rewards."""
 
 SMALLEST = 1e-15
 """Smaller differences count as none."""
@@ -96,7 +93,7 @@ BLOCK_COLUMNS = ("split", "step", "launch", "env", "grp", "idx", "response_chars
 
 
 class StepOfEnv(NamedTuple):
-    """What all samples of a block have in common."""
+    """The step and the environment of all samples of a block."""
 
     split: str
     step: int
@@ -119,14 +116,14 @@ class SampleBlock(NamedTuple):
 
 
 class BlockPlan(NamedTuple):
-    """Which samples of a segment make up a block. A segment may have a hundred thousand blocks of one sample."""
+    """The samples of a block, without arrays: a segment may have a hundred thousand blocks of one sample."""
 
     of: StepOfEnv
     members: Sequence[tuple[list[int], bool]]
     """The rows of each group, and whether the words of its samples are kept."""
     all_rewards: Floats
     all_advantages: Floats
-    """Those of the segment."""
+    """The values of all rows of the segment."""
 
     @property
     def rows(self) -> list[int]:
@@ -192,21 +189,21 @@ WORDS_OF_SAMPLES = ".samples" + ENDING
 FACTS = b"features"
 
 BLOCK = 0
-"""In place of a hash: the row with the facts of a block. `samples` are its samples, `groups` those groups where the
-advantage varies, `d` the degrees of freedom in these, `s` and `r` the sums of squares of advantage and reward."""
+"""The hash of a row with the facts of a block: `samples` are its samples, `groups` the groups in which the advantage
+varies, `d` their degrees of freedom, `s` and `r` the sums of squares of advantage and reward."""
 
 MAX_CHARS = 2**16
-"""Of a longer response, the first and the last half of so many bytes count."""
+"""The most bytes of a response that count: of a longer one, the first half of them and the last."""
 
 BATCH_ROWS = 1024
 BATCH_BLOCKS = 256
-"""So many blocks become a table at once: one for each would take kilobytes for a block of one sample."""
+"""The number of blocks in a table: a table for each would take kilobytes for a block of one sample."""
 
 Words = NDArray[np.uint64]
 
 
 class FeatureFacts(Struct, frozen=True, kw_only=True):
-    """What the features of a segment depend on, beside its records."""
+    """The facts on which the features of a segment depend, beside its records."""
 
     version: str
     share: ScanShare
@@ -225,7 +222,7 @@ def sample_words_of(path: Path) -> Path:
 
 
 def hash_of_behaviour(name: str) -> int:
-    """The number in place of a hash: no phrase has an odd one."""
+    """The number of a behaviour in place of a hash: no phrase has an odd one."""
     return zlib.crc32(name.encode()) << 12 | 1
 
 
@@ -239,7 +236,7 @@ FILES_VERSION = f"{VERSION} {' '.join(sorted(behaviours()))}"
 
 
 def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
-    """What the features of a segment were computed with; None without a file, or for one of other records."""
+    """The facts with which the features of a segment were computed; None without files, or if they are outdated."""
     try:
         both = [pq.read_metadata(file).metadata or {} for file in (features_of(path), sample_words_of(path))]
         facts, other = [msgspec.json.decode(metadata[FACTS], type=FeatureFacts) for metadata in both]
@@ -256,10 +253,10 @@ def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
     return FeatureFacts(version=FILES_VERSION, share=share, behaviours=current)
 
 
-def _is_written(path: Path, meta: SegmentMeta, inputs: SegmentInputs) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, _stamp: object, _loss: object, share: ScanShare) -> bool:
     if meta.annotates or not meta.rows:
         return True
-    return feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, inputs.share)
+    return feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, share)
 
 
 def _write(path: Path, records: SegmentSource) -> None:
@@ -278,29 +275,27 @@ def _write(path: Path, records: SegmentSource) -> None:
         features.add(first, responses)
     metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
     for path_of, table in zip((sample_words_of, features_of), features.tables(), strict=True):
-        contents = parquet_of(table.replace_schema_metadata(metadata), repeats=path_of is features_of)
+        options = {"use_dictionary": True} if path_of is features_of else {}
+        contents = parquet_of(table.replace_schema_metadata(metadata), **options)
         atomic.write(path_of(path), contents)
         del table, contents  # before the next table is made
 
 
 def _texts(path: Path, records: SegmentSource) -> Iterator[tuple[int, pa.Array]]:
-    """Yield the responses of a segment, and the number of the first row of each lot: from its texts, or the source."""
-    first = 0
-    with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(text_of(path)) as file:
-        contents = (file.schema_arrow.metadata or {}).get(CONTENTS)
-        if contents == records.meta.fingerprint.contents and file.metadata.num_rows == records.meta.rows:
-            for batch in file.iter_batches(BATCH_ROWS, columns=["response"], use_threads=False):
-                yield first, batch.column(0)
-                first += len(batch)
-    if first < records.meta.rows:
-        rows = records.rows
-        for start in range(first, len(rows), BATCH_ROWS):
-            some = [row.response.encode("utf-8", "replace").decode() for row in rows[start : start + BATCH_ROWS]]
-            yield start, pa.array(some, pa.string())
+    """Yield the responses of a segment in lots, each with the number of its first row."""
+    first, meta = 0, records.meta
+    with contextlib.suppress(OSError, pa.ArrowException):
+        for batch in stored_texts(text_of(path), meta.rows, meta.fingerprint.contents, ["response"]):
+            for start in range(0, len(batch), BATCH_ROWS):
+                yield batch.first + start, batch.columns[0].slice(start, BATCH_ROWS)
+            first = batch.first + len(batch)
+    for start in range(first, meta.rows, BATCH_ROWS):
+        some = [row.response.encode("utf-8", "replace").decode() for row in records.rows[start : start + BATCH_ROWS]]
+        yield start, pa.array(some, pa.string())
 
 
 class _FeaturesOfPart:
-    """The features of the blocks of a segment: those of a block as soon as all its texts are there."""
+    """Computes the features of each block of a segment as soon as all its texts are there."""
 
     def __init__(self, blocks: Sequence[BlockPlan], behaviours: Mapping[str, Floats]) -> None:
         self._blocks, self._behaviours = blocks, behaviours
@@ -408,7 +403,7 @@ SAMPLE_SCHEMA = pa.schema({**_PLACE_TYPES, **_SAMPLE_TYPES, **_VALUE_TYPES}.item
 
 
 def _places(blocks: Sequence[StepOfEnv], counts: Sequence[int]) -> dict[str, pa.Array]:
-    """The columns of what the rows of each block have in common, so many rows each."""
+    """The columns with the step and the environment of each block, repeated for its rows."""
     rows = pa.array(np.repeat(np.arange(len(blocks)), counts))
     return {
         name: pa.array([getattr(of, name) for of in blocks], type_).take(rows) for name, type_ in _PLACE_TYPES.items()
@@ -416,7 +411,7 @@ def _places(blocks: Sequence[StepOfEnv], counts: Sequence[int]) -> dict[str, pa.
 
 
 def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Texts as bytes one after another, and their bounds; of long ones the first and the last part."""
+    """The bytes of all texts, and where each begins; of a long text, only its first and its last part."""
     offsets = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1].astype(np.int64)
     data = np.zeros(0, np.uint8)
     if offsets[-1]:
@@ -431,6 +426,4 @@ def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return data[kept], np.concatenate([[0], np.cumsum(np.minimum(sizes, MAX_CHARS))])
 
 
-FEATURES = SegmentKind(
-    "features", VERSION, ENDING, is_budgeted=True, backfilled=Backfilled(_is_written, _write, "features")
-)
+FEATURES = SegmentKind("features", VERSION, ENDING, "features", _is_written, _write, [features_of, sample_words_of])

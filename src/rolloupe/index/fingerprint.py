@@ -5,7 +5,7 @@ scanned 4 KiB, and of a few blocks in between. If the file's state is unchanged,
 small reads decide. If device or inode changed, the blocks in between are read too: many network file systems number
 files differently after each mount, so a new number alone proves nothing.
 
-Of a stream (`Source.stream`) no bytes are read: its word stands for the inode.
+The bytes of a stream (`Source.stream`) are not read: its word stands for the inode.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ STREAM = -1
 """The device of the state of a stream."""
 
 BETWEEN = 16
-"""The number of blocks between the first and the last: they cover small files, and sample large ones."""
+"""The number of blocks between the first and the last: all of a small file, samples of a large one."""
 
 
 class FileState(Struct, frozen=True, array_like=True, gc=False):
@@ -48,7 +48,7 @@ class Fingerprint(Struct, frozen=True, array_like=True, gc=False):
 
     @property
     def contents(self) -> bytes:
-        """A digest of the scanned bytes, the same for everyone who scans them."""
+        """A digest of the scanned bytes, the same in every process."""
         return hashlib.blake2b(b"%d " % self.stop + self.head + self.tail + self.between, digest_size=16).digest()
 
     def is_of(self, now: FileState) -> bool:
@@ -84,7 +84,7 @@ def take(file: BinaryIO, state: FileState, stop: int) -> Fingerprint:
     if state.device == STREAM:
         return Fingerprint(state, stop, b"%d" % state.inode, b"", b"")
     _expect(file, stop)
-    return Fingerprint(state, stop, *_ends(file, stop), _between(file, stop))
+    return Fingerprint(state, stop, *(_hash(file, stop, starts) for starts in _blocks(stop)))
 
 
 def take_of(location: Location, state: FileState) -> Fingerprint:
@@ -112,37 +112,27 @@ def still_holds(location: Location, print_: Fingerprint, now: FileState) -> bool
         with open_file(location) as file:
             if now.device == REMOTE_DEVICE:
                 _expect(file, print_.stop)
-            return _ends(file, print_.stop) == (print_.head, print_.tail) and (
-                print_.is_of(now) or _between(file, print_.stop) == print_.between
-            )
+            hashes = (print_.head, print_.tail, *(() if print_.is_of(now) else (print_.between,)))
+            blocks = zip(_blocks(print_.stop), hashes, strict=False)
+            return all(_hash(file, print_.stop, starts) == known for starts, known in blocks)
     except OSError:
         return False
 
 
+def _blocks(stop: int) -> tuple[list[int], list[int], list[int]]:
+    """Where the hashed blocks begin: the first, the last, and those in between."""
+    between = [stop * number // (BETWEEN + 1) for number in range(1, BETWEEN + 1)]
+    return [0], [max(0, stop - SPAN)], between
+
+
 def _expect(file: BinaryIO, stop: int) -> None:
-    """Have a remote file fetch all that is hashed at once."""
-    expect(file, [(start, min(start + SPAN, stop)) for start in (0, stop - SPAN, *_places(stop))])
+    """Have a remote file fetch all hashed blocks at once."""
+    expect(file, [(start, min(start + SPAN, stop)) for starts in _blocks(stop) for start in starts])
 
 
-def _places(stop: int) -> list[int]:
-    return [stop * number // (BETWEEN + 1) for number in range(1, BETWEEN + 1)]
-
-
-def _ends(file: BinaryIO, stop: int) -> tuple[bytes, bytes]:
-    length = min(SPAN, stop)
-    file.seek(0)
-    head = file.read(length)
-    file.seek(stop - length)
-    return _digest(head), _digest(file.read(length))
-
-
-def _between(file: BinaryIO, stop: int) -> bytes:
+def _hash(file: BinaryIO, stop: int, starts: list[int]) -> bytes:
     digest = hashlib.blake2b(digest_size=12)
-    for start in _places(stop):
+    for start in starts:
         file.seek(start)
         digest.update(file.read(min(SPAN, stop - start)))
     return digest.digest()
-
-
-def _digest(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=12).digest()

@@ -1,8 +1,8 @@
 """Where the indexes of runs lie: in the folder of a person, in a shared folder, or as copies of those in a store.
 
 The private index of a person who may read a shared one, but not write to it, lies in the person's own cache directory
-and begins as links to the files of the shared index. What is missing there is written beside the links, so all else
-works as with any index, and the shared one stays as it is.
+and begins as links to the files of the shared index. Missing files are written beside the links, so everything works as
+with any index, and the shared index stays as it is.
 """
 
 import hashlib
@@ -27,7 +27,7 @@ SHARED = "shared"
 def is_writable(folder: Path) -> bool:
     """Tell whether an index may be written to a folder that exists, or in the folders above one that does not."""
     existing = next(path for path in (folder, *folder.parents) if path.exists())
-    if not existing.is_dir():  # whoever writes will say so
+    if not existing.is_dir():  # the first write fails, and says so
         return True
     below = (path for path in existing.glob("*") if path.is_dir()) if existing == folder else ()
     return all(os.access(path, os.W_OK | os.X_OK) for path in (existing, *below))
@@ -37,12 +37,12 @@ def private_index(shared: Path, index_dir: Path) -> Path:
     """Make the private index of the run whose shared index lies at `shared`. Returns its folder within `index_dir`."""
     digest = hashlib.blake2b(os.fsencode(shared.parent), digest_size=6).hexdigest()
     all_runs = index_dir / f"{shared.parent.name}-{digest}"
-    with suppress(OSError):  # whatever has no link is indexed again
+    with suppress(OSError):  # a part without links is indexed again
         all_runs.mkdir(parents=True, exist_ok=True, mode=0o700)
         with suppress(FileExistsError):
             (all_runs / SHARED).symlink_to(shared.parent.absolute())
         for below in (path for path in shared.iterdir() if path.is_dir()):
-            with os.scandir(below) as entries:  # a pipe would block whoever opens it
+            with os.scandir(below) as entries:  # without pipes, which block a process that opens them
                 files = {file.name: file.path for file in entries if file.is_file() and not file.name.startswith(".")}
             own = all_runs / shared.name / below.name
             own.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -66,7 +66,7 @@ def shared_by(all_runs: Path) -> Path | None:
 
 
 COPY_BYTES = 20 * 10**9
-"""The room for the copies of what is shared in a store, unless another is named."""
+"""The default room for copies of indexes in stores."""
 
 
 def default_index_dir() -> Path:
@@ -105,12 +105,12 @@ def make_folder(folder: Path) -> None:
 
 
 def place_of_run(info: RunInfo) -> tuple[str, ...]:
-    """What no other run has in common: its format, its root, and which run of that it is."""
+    """The format of a run, its root, and its name within that root: no other run has the same."""
     return (info.format, info.root, info.within) if info.within else (info.format, info.root)
 
 
 def folder_of(info: RunInfo, index_dir: Path) -> Path:
-    """The folder for the index of a run within a folder of indexes, or that of a person who may only read these."""
+    """The folder for the index of a run: below `index_dir`, or a private one if that cannot be written to."""
     reading = info.reading
     asked = replace(reading, tokenizer="", download_tokenizer=False, metrics=(), metrics_by_name=False, metrics_step="")
     words = [reading.reward_key, repr(reading.fields)] if asked != AS_FOUND else []

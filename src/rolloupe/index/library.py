@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from concurrent import futures
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -18,6 +18,7 @@ import msgspec
 from rolloupe.errors import NotFound, RolloupeError, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, listing_once, may_begin
 from rolloupe.formats.curve_files import check_named, hosts_of
+from rolloupe.index.budget import Budget
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.index_folders import (
@@ -29,57 +30,26 @@ from rolloupe.index.index_folders import (
     make_folder,
     place_of_run,
 )
-from rolloupe.index.run import OpenRun, RunServices, no_scores
+from rolloupe.index.run import OpenRun, RunServices
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
 from rolloupe.index.scans import IndexServices, RunShard
-from rolloupe.index.segments.kinds import Budget
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
 
-
-class NewFolders:
-    """The names right below the folders that are searched, as they were before the last search."""
-
-    def __init__(self, paths: Sequence[Path]) -> None:
-        self._paths = [path for path in paths if not is_remote(path)]
-        self._names: dict[str, set[str]] = {}
-
-    def note(self) -> None:
-        """Take the names as known: all is searched from now on."""
-        self._names = self._now()
-
-    def are_there(self) -> bool:
-        """True if there are names that are not known."""
-        return any(names - self._names.get(folder, names) for folder, names in self._now().items())
-
-    def alone(self) -> AbstractContextManager[object]:
-        """Have listings, within this context, lack what is known."""
-        return listing_once(is_hidden=lambda folder, name: name in self._names.get(folder, ()))
-
-    def _now(self) -> dict[str, set[str]]:
-        names = {}
-        for path in self._paths:
-            with suppress(OSError, RuntimeError, ValueError):  # a file, or a folder that is missing for a while
-                folder = str(path.expanduser().resolve(strict=True))
-                with folder_entries(Location(folder, folder)) as listing:
-                    names[folder] = {entry.name for entry in listing}
-        return names
-
-
 LOOK_S, SOON_S = 3.0, 0.5
-"""The shortest interval at which new runs are searched for, and the same while there is no run."""
+"""The shortest interval between two searches for new runs, and the same while there is no run."""
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
 
 ADOPT_S, ADOPT_SHARE = 0.5, 5
-"""While the first search goes on, runs that it has found are opened at intervals: the shortest, and how many times as
-long as opening them took the last time."""
+"""While the first search goes on, the library opens the runs of the search at intervals: the shortest interval, and how
+many times longer it is than the last opening took."""
 
 ENDS_S = 10.0
-"""How long to wait for a thread that has work to end."""
+"""How long to wait for the end of a thread."""
 
 FIRST = 50
-"""So many runs are indexed while the first search goes on."""
+"""The number of runs to index while the first search goes on."""
 
 Callback = Callable[[str, OpenRun | None], None]
 
@@ -89,28 +59,28 @@ class RunSearch(NamedTuple):
 
     reading: Reading = AS_FOUND
     look_s: float | None = None
-    """The search takes at most so many seconds."""
+    """The longest time of the search."""
     patience_s: float | None = None
-    """If the library follows the runs, it opens after so many seconds with the runs that were found until then."""
+    """After this time the library opens with the runs of the search so far, and goes on searching."""
     waits: bool = False
-    """A run may begin later: neither a missing path nor a format that does not fit is an error."""
+    """True if a run may begin later: neither a missing path nor a format that does not fit is an error."""
     only: str | None = None
-    """The id of the one run to open; curves that the reading names are its own."""
+    """The id of the only run to open; curves that the reading names belong to it."""
     hides_runs: bool = False
-    """Name and id of a run follow from that run alone: whoever sees it may not know of others."""
+    """True if the name and the id of a run must not tell of other runs."""
 
 
 class IndexWork(NamedTuple):
     """How runs are indexed."""
 
     processes: int | None = None
-    """The number of processes that scan; None for one for each core."""
+    """The number of processes that scan; None for one per core."""
     executor: Callable[[], Executor] | None = None
-    """Makes what works in place of processes, once there are runs; the library closes it."""
+    """Makes an executor that replaces the processes; the library closes it."""
     budget_bytes: int | None = None
-    """The most that indexes may take: the texts of the oldest steps go first."""
+    """The largest size of all indexes: beyond it, the texts of the oldest steps are deleted."""
     own_work: OwnWork = SMALL_RUNS
-    """What this process does itself."""
+    """The work that this process does itself."""
     shard: RunShard | None = None
     clock: Clock = CLOCK
 
@@ -122,7 +92,7 @@ class Library:
     """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
     `scores` lists the files with a person's own scores of a run. Raises `UnreadablePath` for a missing path,
-    `NotRecognised` for a forced format that does not fit, and `NotFound` where all runs but the asked one are.
+    `NotRecognised` for a forced format that does not fit, and `NotFound` if none of the runs is the asked one.
     """
 
     def __init__(
@@ -133,7 +103,7 @@ class Library:
         follow: bool = False,
         search: RunSearch = ANY_RUN,
         work: IndexWork = ALL_CORES,
-        scores: Callable[[OpenRun], Sequence[Source]] = no_scores,
+        scores: Callable[[OpenRun], Sequence[Source]] = lambda _: (),
     ) -> None:
         self._clock, budget_bytes = work.clock, work.budget_bytes
         place = place_of(index_dir) if index_dir else None
@@ -147,8 +117,7 @@ class Library:
         self._paths = [Path(p) for p in paths]
         self._places = ", ".join(map(address_of, self._paths))
         self._reading, self._hides_runs, self._follow = search.reading, search.hides_runs, follow
-        self._callbacks: list[Callback] = []
-        self._lock = threading.Lock()
+        self._callbacks: dict[object, Callback] = {}
         self._closed = threading.Event()
         find = discover_begun if search.waits and any(map(may_begin, self._paths)) else discover
         find = partial(find, is_over=self._closed.is_set, names_repeat=search.hides_runs)
@@ -156,12 +125,14 @@ class Library:
         self._early: list[RunInfo] = []
         self._search: futures.Future[Discovery] | None = None
         self._threads: list[threading.Thread] = []
-        """Those that search for runs."""
+        """The threads that search for runs."""
         began = self._clock.now_s()
-        self._new_folders = NewFolders(self._paths if follow and search.only is None else [])
-        self._new_folders.note()
+        watches = follow and search.only is None
+        self._watched = [path for path in self._paths if watches and not is_remote(path)]
+        self._known_names = names_in(self._watched)
+        """The names in each searched folder before the last whole search."""
         self._hasty: set[tuple[str, ...]] = set()
-        """The places of runs that were found without a search of all."""
+        """The places of runs that were opened without a whole search."""
         discovery = self._first(search.patience_s if search.only is None else None, search.look_s)
         took_s = self._clock.now_s() - began
         check_named(discovery.runs)
@@ -193,7 +164,7 @@ class Library:
         return self._search is not None and not self._closed.is_set()
 
     def _first(self, patience_s: float | None, look_s: float | None) -> Discovery:
-        """What the first search finds, or has found after some time, while it goes on in a thread."""
+        """The runs of the first search; after `patience_s` those so far, while the search goes on in a thread."""
         how = self._reading
         if patience_s is None or how.format or how.fields or how.metrics:  # those who named one wait for an error
             return self._discover(self._paths, how, look_s)
@@ -216,34 +187,34 @@ class Library:
         return Discovery(runs if self._hides_runs else distinct(runs), [])
 
     def _open(self, discovery: Discovery, *, is_whole: bool = False) -> None:
-        """Open the runs that were found, and close all others; those that were written last are indexed first.
-
-        While the first search goes on, few are indexed, so that it ends soon: the first, and those that somebody opens.
-        `is_whole` ends it: whoever sees that finds all runs.
-        """
+        """Open the runs of the first search so far, and close all others; `is_whole` marks the end of the search."""
         before = {place_of_run(run.info): run for run in self.runs}
         runs = dict[str, OpenRun]()
         for run_id, info in zip(ids_of(discovery.runs, self._hides_runs), discovery.runs, strict=True):
             run = before.get(place_of_run(info))
-            if run is not None and run.info.parts == info.parts:
-                del before[place_of_run(info)]
-                run.rename(run_id, info)
-            else:
+            if run is None or run.info.parts != info.parts:
                 run = self.open_run(run_id, info)
+            run.rename(run_id, info)
             runs[run_id] = run
-        self._runs, self.notes = runs, discovery.notes
+        self.notes = discovery.notes
         if is_whole:
             self._search = None
-        self._begin(before.values())
+        self._show(runs)
 
-    def _begin(self, replaced: Iterable[OpenRun]) -> None:
-        """Tell of the runs that are open now, index those that are new, and close those that they replace."""
+    def _show(self, runs: dict[str, OpenRun]) -> None:
+        """Make these the open runs: report them, index the new ones, the last written first, and close the others.
+
+        While the first search goes on, only the first runs are indexed, and those that somebody opens: it ends sooner.
+        """
+        before, self._runs = self.runs, runs
         self._tell("runs", None)  # before any of them changes
-        started = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
-        for run in sorted(started, key=lambda run: _changed_s(run.info.root), reverse=True):
+        new = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
+        for run in sorted(new, key=lambda run: _changed_s(run.info.root), reverse=True):
             run.start(follow=self._follow)
-        for old in replaced:
-            old.close()
+        kept = {*map(id, runs.values())}
+        for run in before:
+            if id(run) not in kept:
+                run.close()
 
     def open_run(self, run_id: str, info: RunInfo) -> OpenRun:
         """Open a run, with the index that it has in the folder or the store of the library."""
@@ -257,7 +228,7 @@ class Library:
         return OpenRun(run_id, info, folder, self._services, mirror)
 
     def watch(self, began: float, took_s: float) -> None:
-        """Look for runs that begin while this is open, once those are open that were there before."""
+        """Look for runs that begin while the library is open, after the end of the first search."""
         if self._search is not None:
             self._adopt(self._search)
             took_s = self._clock.now_s() - began
@@ -272,7 +243,7 @@ class Library:
             whole_s = ended + self.rest_after(ended - began) if is_whole else whole_s
 
     def _adopt(self, search: "futures.Future[Discovery]") -> None:
-        """Open what the first search finds, and at its end what it found in all."""
+        """Open the runs that the first search finds, until it ends."""
         rest_s, opened = ADOPT_S, len(self._runs)
         while self._search is not None and not self._closed.is_set():
             futures.wait([search], rest_s)
@@ -290,35 +261,38 @@ class Library:
             rest_s = max(ADOPT_S, ADOPT_SHARE * (self._clock.now_s() - began))
 
     def rest_after(self, took_s: float) -> float:
-        """The rest after a search that took so long."""
+        """The rest after a search that took `took_s`."""
         return max(LOOK_S if self._runs else min(LOOK_S, SOON_S), LOOK_SHARE * took_s)
 
     def look_for_new(self) -> None:
-        """Open runs in new folders, without a search of all, which may find that they are parts of others."""
-        if self._new_folders.are_there():
-            with self._new_folders.alone():
+        """Open runs in new folders at once; a whole search may find later that they are parts of others."""
+        known = self._known_names
+        if any(names - known.get(folder, names) for folder, names in names_in(self._watched).items()):
+            with listing_once(is_hidden=lambda folder, name: name in known.get(folder, ())):
                 runs = self._discover(self._paths, self._reading).runs
             opened = {place_of_run(run.info) for run in self.runs}
             fresh = [info for info in runs if place_of_run(info) not in opened and by_name(info.format).has_samples]
             curves = [run.info for run in self.runs if not run.format.has_samples]
             if any(host in fresh for _, host in hosts_of([*curves, *fresh])):
-                self.look()  # the run of curves goes on as the one that begins
+                self.look()  # the run of curves continues as the new run
             elif fresh and not self._closed.is_set():
                 self._hasty |= set(map(place_of_run, fresh))
                 self._replace(fresh)
 
     def look(self) -> None:
         """Search for all runs again; open those that are new, and close those that others replace."""
-        self._new_folders.note()
+        self._known_names = names_in(self._watched)
         discovery = self._discover(self._paths, self._reading)
         runs = {place_of_run(info): info for info in discovery.runs}
         opened = {place_of_run(run.info): run for run in self.runs}
         fresh = [info for place, info in runs.items() if place not in opened]
-        lost = [(place, run) for place, run in opened.items() if place not in runs]
-        grown = [(run, runs[place]) for place, run in opened.items() if place in runs]
-        grown = [(run, info) for run, info in grown if run.info.parts != info.parts]
         begun = any(by_name(info.format).has_samples for info in fresh)
-        replaced = [run for place, run in lost if place in self._hasty or (begun and not run.format.has_samples)]
+        grown, replaced = list[tuple[OpenRun, RunInfo]](), list[OpenRun]()
+        for place, run in opened.items():
+            if place not in runs and (place in self._hasty or (begun and not run.format.has_samples)):
+                replaced.append(run)
+            elif place in runs and run.info.parts != runs[place].parts:
+                grown.append((run, runs[place]))
         notes_changed, self.notes = discovery.notes != self.notes, discovery.notes
         self._hasty.clear()
         if (fresh or grown or replaced or notes_changed) and not self._closed.is_set():
@@ -330,7 +304,7 @@ class Library:
         replaced: Sequence[OpenRun] = (),
         grown: Sequence[tuple[OpenRun, RunInfo]] = (),
     ) -> None:
-        """Open runs that are new, and others again that have further parts; close those that they replace."""
+        """Open new runs, open runs with further parts again, and close the runs that they replace."""
         runs = {run_id: run for run_id, run in self._runs.items() if run not in replaced}
         for old, info in grown:  # an evaluation that began beside its run, say
             runs[old.id] = self.open_run(old.id, info)
@@ -340,12 +314,11 @@ class Library:
             while run_id in runs and not self._hides_runs:  # the ids of the others stay
                 run_id = f"{run_id}+" if digest in run_id else f"{first_id}-{digest}"
             runs[run_id] = self.open_run(run_id, info)
-        self._runs = runs
-        self._begin([*replaced, *(old for old, _ in grown)])
+        self._show(runs)
 
     @property
     def awaited(self) -> str:
-        """Say where a run may begin, and what is there now; empty if a run is open, or none may begin."""
+        """Where a run may begin, and what is there now; empty if a run is open, or no run may begin."""
         if self.runs or not any(map(may_begin, self._paths)):
             return ""
         places = self._places
@@ -366,14 +339,15 @@ class Library:
         return self._runs.get(run_id)
 
     def subscribe(self, callback: Callback) -> Callable[[], None]:
-        """Have threads call `callback("run", run)` for each change, `callback("runs", None)` for new runs."""
-        with self._lock:
-            self._callbacks.append(callback)
+        """Call `callback("run", run)` after each change, `callback("runs", None)` for new runs, in any thread.
+
+        Returns a function that ends this.
+        """
+        key = object()
+        self._callbacks[key] = callback
 
         def unsubscribe() -> None:
-            with self._lock:
-                if callback in self._callbacks:
-                    self._callbacks.remove(callback)
+            self._callbacks.pop(key, None)
 
         return unsubscribe
 
@@ -406,9 +380,7 @@ class Library:
         self.close()
 
     def _tell(self, kind: str, run: OpenRun | None) -> None:
-        with self._lock:
-            callbacks = list(self._callbacks)
-        for callback in callbacks:
+        for callback in list(self._callbacks.values()):
             callback(kind, run)
 
 
@@ -417,7 +389,7 @@ _open: "WeakSet[Library]" = WeakSet()
 
 @atexit.register
 def _close_all() -> None:
-    """Close what a program left open: a thread in native code would abort the process as the interpreter ends."""
+    """Close the libraries that a program left open: a thread in native code would abort the exiting process."""
     for library in [*_open]:
         library.close()
 
@@ -426,8 +398,19 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_open.clear)  # the threads and processes stay with the parent
 
 
+def names_in(paths: Iterable[Path]) -> dict[str, set[str]]:
+    """The names of the entries of each path that is a folder, by its real path."""
+    names = {}
+    for path in paths:
+        with suppress(OSError, RuntimeError, ValueError):  # a file, or a folder that is missing for a while
+            folder = str(path.expanduser().resolve(strict=True))
+            with folder_entries(Location(folder, folder)) as listing:
+                names[folder] = {entry.name for entry in listing}
+    return names
+
+
 def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:
-    """Find runs, and of several the one with an id. Raises `NotFound` if there are others alone."""
+    """Find the run with an id. Raises `NotFound` if there are only others."""
     discovery = find(*how)
     ids = ids_of(discovery.runs)
     runs = [
@@ -450,28 +433,28 @@ def _digest(info: RunInfo, *, with_format: bool = False) -> str:
 
 
 def plain_id(info: RunInfo) -> str:
-    """The id of a run of whose name there is no other."""
+    """The id of a run whose name no other run has."""
     return info.name.replace("/", "_").strip(".") or "run"
 
 
 def ids_of(runs: Sequence[RunInfo], are_hidden: bool = False) -> list[str]:
-    """An id for each run: its name, followed by a few hex digits of its path's hash if names repeat.
+    """An id for each run: its name, and if names repeat, a few hex digits of a hash of its path.
 
-    If some are hidden from people, the digits always follow, and are those of its format, too.
+    If some runs are hidden from people, the digits always follow, and the hash includes the format.
     """
     names = [plain_id(info) for info in runs]
     times, ids = Counter(names), dict[str, None]()
     for name, info in zip(names, runs, strict=True):
         run_id = name if times[name] == 1 else f"{name}-{_digest(info)}"
         run_id = f"{name}-{_digest(info, with_format=True)}" if are_hidden else run_id
-        while run_id in ids:  # of another format at the same place
+        while run_id in ids:  # a run of another format at the same place
             run_id += "+"
         ids[run_id] = None
     return list(ids)
 
 
 def _changed_s(place: str) -> float:
-    """When a run's folder changed; 0 if nobody says so at once."""
+    """When a run's folder changed; 0 if it is remote or gone."""
     try:
         return 0.0 if is_remote(place) else os.stat(place).st_mtime
     except OSError:

@@ -1,7 +1,7 @@
 """The trainer's metrics of a run as columns in a file, which queries map into memory instead of reading logs again.
 
 Queries on many runs look at one metric of each. A log of 5,000 steps and 200 metrics takes a second to read; its
-columns take 8 bytes a point, of which only those asked for come from the disk.
+columns take 8 bytes per point, and only those of that metric come from the disk.
 """
 
 import itertools
@@ -18,7 +18,7 @@ from rolloupe.storage import atomic
 FOLDER, FILE = "metrics", "columns.arrow"
 
 LEAST_POINTS = 50_000
-"""Fewer are read from the log at once."""
+"""Logs with fewer points are read again."""
 
 MetricColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
 """Steps, ascending, and values."""
@@ -36,7 +36,7 @@ _SCHEMA = pa.schema({
 
 
 class MetricColumns(NamedTuple):
-    """The metrics of a run by name, when each step was logged, and what else their reader knows of them."""
+    """The metrics of a run by name, the times of its steps, and further facts from the reader of its logs."""
 
     columns: Mapping[str, MetricColumn]
     times: MetricColumn
@@ -44,7 +44,7 @@ class MetricColumns(NamedTuple):
 
 
 def read_columns(folder: Path, version: str) -> MetricColumns | None:
-    """Map the columns in an index folder; None without any, or if they are of another version or damaged."""
+    """Map the columns in an index folder; None if they are missing, damaged or of another version."""
     try:
         with pa.memory_map(str(folder / FOLDER / FILE)) as file:
             table = pa.ipc.open_file(file).read_all()
@@ -63,7 +63,7 @@ def read_columns(folder: Path, version: str) -> MetricColumns | None:
 
 
 def write_columns(folder: Path, version: str, metrics: MetricColumns) -> None:
-    """Write the columns in place of older ones, if they are worth a file. Raises OSError."""
+    """Write the columns, or replace older ones, if they are worth a file. Raises OSError."""
     if sum(len(values) for _, values in metrics.columns.values()) < LEAST_POINTS:
         return
     columns = [metrics.times, *metrics.columns.values()]

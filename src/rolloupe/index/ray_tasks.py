@@ -33,10 +33,10 @@ REACHED_S = 10.0
 MISSING = "this needs Ray. Next: pip install 'rolloupe[ray]', or in a clone: pip install '.[ray]'"
 
 AHEAD = 2
-"""So many jobs for each core are submitted: no core waits for this machine, and an autoscaler sees the demand."""
+"""The jobs submitted per core: no core waits for this machine, and an autoscaler sees the demand."""
 
 COUNT_S = 2.0
-"""How long the number of cores counts as known: nodes come and go."""
+"""The time for which the number of cores is valid: nodes come and go."""
 
 
 SHARE = "Next: keep the run and --index-dir on a file system that all nodes mount at the same path"
@@ -52,7 +52,7 @@ class NodeReply(Struct):
 
 
 def perform_encoded(version: str, order: bytes) -> bytes:
-    """Perform an encoded job on a node of the cluster, and encode the reply. Raises where another version is there."""
+    """Perform an encoded job on a node of the cluster, and encode the reply. Raises if the node has another version."""
     node = socket.gethostname()
     if version != __version__:
         raise RuntimeError(f"{node} has Rolloupe {__version__}, not {version}. Next: install the same on each node")
@@ -63,7 +63,7 @@ def perform_encoded(version: str, order: bytes) -> bytes:
 
 
 def _missing(job: Job) -> str:
-    """A file without which a job cannot be done, and which is not here; empty if all are."""
+    """The path of a file that a job needs and that is not here; empty if all are here."""
     if not isinstance(job, PackJob) and state_of_source(job.source) is None:
         return job.source.path
     if isinstance(job, BackfillJob) and not os.path.exists(path := numbers_of(Path(job.folder), job.meta)):
@@ -124,7 +124,7 @@ class RayExecutor:
 
 
 def _joined(address: str) -> Any:
-    """Join a cluster; returns the module that stands for it."""
+    """Join a cluster, and return the module `ray`."""
     try:
         import ray
     except ImportError:

@@ -3,6 +3,7 @@
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -32,11 +33,6 @@ class RunServices(NamedTuple):
     """Lists the files with a person's own scores of a run."""
 
 
-def no_scores(_run: "OpenRun") -> Sequence[Source]:
-    """Nobody scored the run."""
-    return ()
-
-
 class OpenRun:
     """One run of a library."""
 
@@ -58,7 +54,7 @@ class OpenRun:
         return self.indexer.info
 
     def rename(self, run_id: str, info: RunInfo) -> None:
-        """Take the id and the facts that a later search found: another run may have the same name."""
+        """Take the id and the facts of a later search: another run may have the same name."""
         self.id = run_id
         self.indexer.info = self.indexer.scans.info = info
 
@@ -101,16 +97,8 @@ class OpenRun:
 
     # The files
 
-    def source(self, name: str) -> Source | None:
-        """The source with this name."""
-        return self.sources.get(name)
-
-    def changed_s(self) -> float | None:
-        """Seconds since a source last changed."""
-        return self.sources.changed_s()
-
     def launch_doubts(self) -> list[str]:
-        """Say where the run may have been resumed over its own files, which only a person can tell."""
+        """Where the run may have been resumed over its own files: a sentence for each source that leaves a doubt."""
         doubts = self.indexer.scans.launches.doubts()
         times: dict[str, dict[int, float]] = {}
         for source, state in self.sources.all().values():
@@ -163,9 +151,9 @@ class OpenRun:
         self.indexer.settled.set()
 
     def note_question(self) -> None:
-        """Note that somebody waits for this run: for a while, it is polled as often as if it were the only one.
+        """Note that somebody waits for this run: for a while, it is polled as if it were the only one.
 
-        Before its first turn, it gets that before the others; one that was not started yet is followed from now on.
+        Its first turn comes before those of others. A run that was not started is followed from now on.
         """
         if self._scheduled is None:
             self.start(follow=True)
@@ -175,28 +163,29 @@ class OpenRun:
 
     def rebuild(self) -> None:
         """Drop the index of this run and build it again."""
-        self.indexer.must_rebuild.set()
-        self._call()
+        self._request(self.indexer.drop_all)
 
     def heal(self, paths: Iterable[Path]) -> bool:
-        """Rebuild those of some segments that are missing or damaged. Returns whether there were any."""
+        """Rebuild the segments among these that are missing or damaged. Returns whether there were any."""
         paths = list(paths)
         damaged = [path for path in paths if not (is_readable(path) and has_columns(path))]
         for path in damaged:
             discard(path)
         underived = self.catalog.underive([path for path in paths if not is_readable(derived_of(path))])
-        self.indexer.lacking += underived
-        self.indexer.damaged += damaged
-        self._call()
+        self._request(partial(self.indexer.write_again, {*damaged}, {*underived}))
         is_over = self._scheduled is not None and self._scheduled.over.is_set()
         if damaged and is_over and not self.indexer.stopped.is_set():
-            with self._repairing:  # no thread follows the run, so this one repairs it
+            with self._repairing:  # no other thread follows the run
                 self.indexer.repair()
         return bool(damaged or underived)
 
     def note_missing_texts(self, path: Path) -> None:
-        """Note a segment whose texts cannot be read: if it had some, they are written again."""
-        self.indexer.lacking.append(path)
+        """Note a segment whose texts cannot be read: if they were written, they are written again."""
+        self._request(partial(self.indexer.write_again, (), {path}))
+
+    def _request(self, work: Callable[[], None]) -> None:
+        """Have the next turn do some work first."""
+        self.indexer.requests.append(work)
         self._call()
 
     def _call(self) -> None:

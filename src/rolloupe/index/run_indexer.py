@@ -6,7 +6,9 @@ a run overlap, and nothing else changes its catalog.
 
 import random
 import threading
+from collections import deque
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -62,44 +64,38 @@ class RunIndexer:
         self.facts = RunFacts(self.format, self.sources.rhythm, self._clock)
         self.times = PollTimes(self.sources, services.scheduler, self._clock)
         self.ready, self.settled, self.stopped = threading.Event(), threading.Event(), threading.Event()
-        """Set once the numbers are indexed; once all is; once nobody wants the work any more."""
+        """Set once the numbers are indexed; once everything is; once nobody wants the work any more."""
         self.follows = False
-        """True if turns go on once all is indexed."""
+        """True if turns continue once everything is indexed."""
         self.progress = IndexProgress(0, 0, "scalars")
         self._scheduler, self.mirror, self._on_change = services.scheduler, mirror, on_change
         self.scans = Scans(info, self.catalog, self.sources, services, self.stopped, self._tell)
 
-        def executor(allowance: int) -> InlineExecutor:
-            return InlineExecutor(allowance, services.executor, self.stopped)
-
+        inline = partial(InlineExecutor, beyond=services.executor, ended=self.stopped)
         work, budget = services.own_work, services.budget
         self._backfills = tuple(
-            Backfill(self.catalog, info, executor(work.backfilled_bytes), budget, stage, self._clock)
+            Backfill(self.catalog, info, inline(work.backfilled_bytes), budget, stage, self._clock)
             for stage in get_args(Stage)
         )
-        self._packs = Packs(self.catalog, executor(work.packed_segments), budget, self._clock)
+        self._packs = Packs(self.catalog, inline(work.packed_segments), budget, self._clock)
         self._updated_s = self._turn_began_s = 0.0
         self._gave_way = threading.Event()
-        """Set if this turn ends before all is done, because other runs wait."""
+        """Set if this turn ends before everything is done, because other runs wait."""
         self._is_idle = True
         """True if the last poll found nothing to do."""
         self._news = 0
-        """Counts what polls have found to do: one in the middle of a turn may be too late for that turn."""
+        """Counts the polls that found something to do: in the middle of a turn, it may be too late for that turn."""
         self._rests_at = ""
-        """The version at which the last turn left nothing to do; empty if it did not."""
+        """The version at which the last turn left nothing to do; empty if it left something."""
         self._had_lost = False
-        self.must_rebuild = threading.Event()
-        """Has the next turn drop the index, and build it again."""
-        self.damaged: list[Path] = []
-        """Segments whose parts the next turn scans again."""
-        self.lacking: list[Path] = []
-        """Segments for which the next turn writes again what they lack behind the numbers."""
+        self.requests: deque[Callable[[], None]] = deque()
+        """Work from other threads that the next poll does first."""
 
     def turn(self) -> float | None:
         """Bring the index up to date while no others wait. Returns the seconds until the next turn; None at the end."""
+        self._gave_way.clear()
         if not self.sources.has_looked:
             self._guarded(self._read)
-        self._gave_way.clear()
         self._guarded(self.poll)
         if self.is_at_rest():
             return self.times.rest_s
@@ -118,7 +114,7 @@ class RunIndexer:
         if self._gave_way.is_set():
             return 0.0
         self._guarded(self.catalog.tidy)
-        if self.follows:  # whoever looks at the run need not wait until others have it
+        if self.follows:  # a viewer of the run need not wait until others have its index
             self.settled.set()
         if (mirror := self.mirror) is not None:
             self._guarded(lambda: mirror.send(self.catalog.discarded, self._goes_on, now=not self.follows))
@@ -130,7 +126,7 @@ class RunIndexer:
         return self.times.rest_s if self.follows else None
 
     def repair(self) -> None:
-        """Rebuild damaged segments, where no turn will do so."""
+        """Rebuild damaged segments if no further turn will do so."""
         self._guarded(self.poll)
         self._guarded(self.scan_new)
 
@@ -158,14 +154,8 @@ class RunIndexer:
             self.times.note_poll(began_s)
 
     def _take_changes(self) -> None:
-        if self.must_rebuild.is_set():
-            self.must_rebuild.clear()
-            self.catalog.drop(self.catalog.segments(), remove=True)
-            for backfill in self._backfills:
-                backfill.forget_all()
-            self._packs.forget()
-            self.scans.failures.clear()
-        self._drop_damaged()
+        while self.requests:
+            self.requests.popleft()()
         is_first = not self.sources.has_looked
         changed, lost = self.sources.look()
         if changed or lost:
@@ -190,30 +180,39 @@ class RunIndexer:
         self._update("scalars")
         self._on_change()
 
-    def _drop_damaged(self) -> None:
-        lacking = {self.lacking.pop() for _ in range(len(self.lacking))}
+    # Requests
+
+    def drop_all(self) -> None:
+        """Drop the index, so that this turn builds it again."""
+        self.catalog.drop(self.catalog.segments(), remove=True)
+        for backfill in self._backfills:
+            backfill.forget_all()
+        self._packs.forget()
+        self.scans.failures.clear()
+
+    def write_again(self, damaged: Collection[Path], lacking: Collection[Path]) -> None:
+        """Scan the parts of damaged segments again, and write what others lack behind their numbers."""
         if lacking:
             self._news += 1
             self._rests_at = ""
-        damaged = {self.damaged.pop() for _ in range(len(self.damaged))}
         for backfill in self._backfills:
-            backfill.look_again_at_complete(lacking)
+            backfill.forget(lacking, complete_only=True)
             backfill.forget(damaged)
         if damaged:
             self.catalog.drop([s for s in self.catalog.segments() if s.path in damaged], remove=True)
 
     def _drop_stale(self, names: set[str] | None = None) -> None:
-        """Drop the segments whose source is gone, or no longer has the scanned bytes; of these sources, or of all."""
+        """Drop the segments of these sources, or of all, whose source is gone or no longer has the scanned bytes."""
         orphans, stale = self.catalog.find_stale(self.sources.all(), names)
         self.scans.launches.forget({segment.meta.source for segment in (*orphans, *stale)})
         if orphans:
             self.catalog.drop(orphans)
-        while stale:  # an older one may be of the source as it is now
+        while stale:  # an older segment may match the source again
             self.catalog.set_aside(stale)
             _, stale = self.catalog.find_stale(self.sources.all(), names)
 
     def _retry_failures(self, changed: Collection[str]) -> bool:
-        """Forget the failures of parts to try again: their source changed, or enough time has passed."""
+        """Forget the failures of parts whose source changed, or that are due for another try."""
         failures = self.scans.failures
         again = self._clock.now_s() - self.scans.failed_s > RETRY_S
         due = [key for key in failures if key[0] in changed or not key[0] or again]
@@ -252,7 +251,7 @@ class RunIndexer:
             self._update("scalars")
 
     def _find_launches(self) -> None:
-        """Number the launches of sources that were written on from an earlier step: they are scanned again, once."""
+        """Find the sources that go back to an earlier step, and scan them once more to number their launches."""
         places = None if self._gave_way.is_set() else self.scans.launches.find(self.catalog.blocks)
         marked = self.sources.mark(places) if places is not None else ()
         if marked:
@@ -286,16 +285,16 @@ class RunIndexer:
         own = self.scans.own
         if not self._knows_enough(backfill.stage):
             return True
-        segments = self.catalog.snapshot().segments
-        due = [segment for segment in backfill.pending(segments) if own.has(segment.meta.source, segment.meta.part)]
+        pending = backfill.pending(self.catalog.snapshot().segments)
+        due = [segment for segment in pending if own.has(segment.meta.source, segment.meta.part)]
         if own.has_joined:
-            random.shuffle(due)  # others write them as well: seldom the same one at the same time
+            random.shuffle(due)  # other shards write them as well, and rarely begin with the same one
         if due:
             self._update("text")
             self._on_change()
         sources = {name: place.source for name, place in self.sources.all().items()}
         before = backfill.failures()
-        whole = backfill.write(due, segments, sources, self._goes_on)
+        whole = backfill.write(due, sources, self._goes_on)
         if backfill.failures() != before:
             self.scans.failed_s = self._clock.now_s()
             self.catalog.touch()
@@ -304,10 +303,7 @@ class RunIndexer:
     # Shards
 
     def _knows_enough(self, stage: Stage) -> bool:
-        """Tell whether a shard may write a kind of this pass.
-
-        Tokens depend on all annotations of the run, and features on the size of the whole run.
-        """
+        """Tell whether a shard may write this pass: tokens need all annotations of the run, features its whole size."""
         if not self.scans.own.is_shard or stage == "texts":
             return True
         if stage == "features":
@@ -324,7 +320,7 @@ class RunIndexer:
         self._drop_stale()
 
     def _joins_others(self) -> bool:
-        """Index the whole run once every part of it has its numbers: a shard that is done helps with the rest."""
+        """Own all parts of the run once each has its numbers: a shard that is done helps with the rest."""
         if not self.scans.own.is_shard or self.stopped.is_set():
             return False
         self._guarded(self._read_others)
@@ -338,12 +334,12 @@ class RunIndexer:
     def is_at_rest(self) -> bool:
         """True if the last whole turn left nothing to do, and nothing has changed since.
 
-        With every look at all files there is a whole turn: what changes with time alone, as packs, is due then.
+        A look at all files leads to a whole turn: work that becomes due with time, such as packs, is done then.
         """
         return self._is_idle and not self.sources.looked_at_all and self._rests_at == self.catalog.version
 
     def _gives_way(self) -> bool:
-        """True once this turn has lasted, and another run waits for a thread; this one then has a further turn."""
+        """True once this turn has lasted, and another run waits for a thread; this run then gets a further turn."""
         if self._clock.now_s() - self._turn_began_s > TURN_S and self._scheduler.others_wait:
             self._gave_way.set()
         return self._gave_way.is_set()
@@ -357,7 +353,7 @@ class RunIndexer:
         return not (self.stopped.is_set() or self._gives_way())
 
     def _guarded(self, work: Callable[[], None]) -> None:
-        """Do some work and report a defect in it: the thread must outlive it, or whoever waits would wait for ever."""
+        """Do some work and report its defects: if the thread ended, people would wait for the run for ever."""
         try:
             work()
         except EndedEarly:

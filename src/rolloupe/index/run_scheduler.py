@@ -84,7 +84,7 @@ class RunScheduler:
 
     @property
     def crowd_s(self) -> float:
-        """The rest between two polls of a run for which nobody waits: many runs are polled less often."""
+        """The rest between two polls of a run that nobody waits for: many runs are polled less often."""
         return min(self.open_runs * self.poll_s * CROWD_SHARE, MAX_CROWD_S)
 
     @property
@@ -109,7 +109,7 @@ class RunScheduler:
                 self._queue(run, now)
 
     def end(self, run: ScheduledRun) -> None:
-        """Give a run no further turn; one that lasts goes on."""
+        """Give a run no further turn; its present turn goes on."""
         with self._changed:
             if run.is_ended:
                 return
@@ -119,7 +119,7 @@ class RunScheduler:
                 run.over.set()
 
     def _queue(self, run: ScheduledRun, due_s: float) -> None:
-        """Queue a run that rests until a time; with 0, one that has more to do."""
+        """Queue a run that rests until a time, or with 0 a run that has more to do."""
         run.entry = next(self._numbers)
         run.due_s = due_s or float("inf")  # a call comes before other runs that have more to do
         if due_s:
@@ -141,7 +141,7 @@ class RunScheduler:
             began_s, rest_s = time.thread_time(), None
             try:
                 rest_s = run.work()
-            except BaseException:  # a run notes its defects itself: this one is not its own
+            except BaseException:  # no defect of the run, which notes its own
                 with self._changed:
                     self._threads -= 1
                     self._hire()

@@ -14,11 +14,12 @@ from msgspec.structs import replace
 from rolloupe import text
 from rolloupe.formats import by_name
 from rolloupe.index import fingerprint
+from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, Tail
 from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob, most_submitted
-from rolloupe.index.fingerprint import FileState
+from rolloupe.index.fingerprint import FileState, size_of
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
-from rolloupe.index.segments.kinds import Budget
+from rolloupe.index.segments.kind import has_other_texts
 from rolloupe.index.segments.launches import RunLaunches
 from rolloupe.index.segments.parts import (
     GRID_BYTES,
@@ -30,13 +31,12 @@ from rolloupe.index.segments.parts import (
     scan,
     span_of,
 )
-from rolloupe.index.segments.segment import has_other_texts
 from rolloupe.index.snapshot import PartKey, Segment
 from rolloupe.index.sources import Sources, SourceState, newest_first
 from rolloupe.model import Problem, RunInfo
 
 BLOCK_PARTS = 16
-"""Neighbouring parts of a file belong to one shard: storage reads long ranges more quickly."""
+"""The number of neighbouring parts that belong to one shard: storage reads long ranges more quickly."""
 
 
 class RunShard(NamedTuple):
@@ -47,14 +47,14 @@ class RunShard(NamedTuple):
 
 
 class OwnParts:
-    """The parts of the sources of a run that this process indexes: those of its shard, or all."""
+    """The parts that this process indexes: those of its shard of a run, or all."""
 
     def __init__(self, shard: RunShard | None, run: RunInfo, sources: Sources, *, splittable: bool) -> None:
         self._shard = shard
         self._sources, self._splittable = sources, splittable
         place = f"{run.root}\n{run.within}".encode("utf-8", "surrogateescape")
         self._first = int.from_bytes(hashlib.blake2b(place, digest_size=4).digest())
-        """The shard of the first source: runs of one file each go to different shards."""
+        """The shard of the first source: runs of a single file go to different shards."""
         self._ranks: dict[str, int] = {}
         self.has_joined = False
         """True once it indexes the parts of other shards, too."""
@@ -89,13 +89,11 @@ class OwnParts:
         total = 0
         for name in self._ranks:
             place = self._sources.all()[name]
-            size = place.state.size
-            if not self._splittable or self._is_open(place.source.path):
-                total += size if self.has(name, 0) else 0
-                continue
-            for part in range(0, parts_of(self._splittable, size), BLOCK_PARTS):
+            size, is_cut = place.state.size, self._splittable and not self._is_open(place.source.path)
+            for part in range(0, parts_of(is_cut, size), BLOCK_PARTS):
                 if self.has(name, part):
-                    total += min(size, grid_span(part + BLOCK_PARTS - 1)[1]) - grid_span(part)[0]
+                    stop = grid_span(part + BLOCK_PARTS - 1)[1] if is_cut else size
+                    total += min(size, stop) - grid_span(part)[0]
         return total
 
     def _is_open(self, path: str) -> bool:
@@ -106,18 +104,18 @@ TAIL_BYTES = 2 * 2**20
 """A longer tail moves to disk, too."""
 
 MANY_PARTS = 16
-"""Of files with fewer parts, holes are not looked for: reading them takes no time."""
+"""In files with fewer parts, holes are read: that takes no time."""
 
 EXPANSION = 8
 """The assumed ratio of decompressed to compressed size, for small files."""
 
 
 WAIT_S = 0.5
-"""The longest wait for a scan, before the sources may be polled again."""
+"""The longest wait for a scan between two polls of the sources."""
 
 
 class IndexServices(NamedTuple):
-    """What the runs of a library share to be indexed."""
+    """The services that the runs of a library share."""
 
     executor: Executor
     budget: Budget
@@ -128,9 +126,9 @@ class IndexServices(NamedTuple):
 
 
 class Scans:
-    """The scans of one run, those that are due and those under way. Used by the thread that changes the catalog.
+    """The scans of one run that are due or under way. Used by the thread that changes the catalog.
 
-    Due are the parts that no segment or tail of the catalog covers yet.
+    A part is due if no segment or tail of the catalog covers it yet.
     """
 
     def __init__(
@@ -153,17 +151,17 @@ class Scans:
         """When something last failed, by the clock."""
         self._seen: dict[PartKey, int] = {}
         self._done: dict[str, FileState] = {}
-        """The sources of which nothing is due while they are in this state."""
+        """The states of sources without parts that are due."""
         self._done_for = -1
         self._written: dict[str, tuple[FileState, Sequence[int]]] = {}
-        """The parts of large files that hold more than holes."""
+        """The parts of large files outside of holes."""
         self._executor = InlineExecutor(services.own_work.scanned_bytes, services.executor, ended)
         self._running: dict[futures.Future[JobReply], tuple[SourceState, int]] = {}
         self._phases: Iterator[Iterator[tuple[SourceState, int]]] = iter(())
         self._due: Iterator[tuple[SourceState, int]] = iter(())
 
     def restart(self) -> None:
-        """Look again which parts are due, as sources have changed. Numbers come before texts from other files."""
+        """Find the parts that are due again after sources changed. Numbers come before texts from other files."""
 
         def is_left_out(key: PartKey) -> bool:
             is_running = any(key == (place.source.name, part) for place, part in self._running.values())
@@ -223,17 +221,17 @@ class Scans:
             self.fail(key, reply.error)
         elif reply.meta is not None:
             for path in self._catalog.add(reply.meta):
-                self._budget.count(path)
+                self._budget.count(size_of(path))
             self.launches.learn(reply.meta.source, reply.meta.blocks)
             self.note_scan(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._on_change()
 
     def _grow(self, place: SourceState, part: int) -> None:
-        """Scan what was appended to a file, into memory."""
+        """Scan the records that were appended to a file, into memory."""
         key = (place.source.name, part)
         segment, tail = self._catalog.segment(key), self._catalog.tail(key)
         assert segment is not None
-        start = tail.stop if tail else segment.meta.stop
+        start = tail.piece.stop if tail else segment.meta.stop
         _, stop = span_of(self._splittable, place.source.path, part, place.state.size)
         # before the scan, so that the fingerprint does not match a file that is rewritten meanwhile
         print_ = fingerprint.take_of(place.source.location, place.state)
@@ -244,7 +242,7 @@ class Scans:
             self.launches.learn(key[0], addition.blocks)
 
     def fail(self, key: PartKey, reason: str) -> None:
-        """Note why a part could not be scanned; with an empty name, why work on the run stopped."""
+        """Note why a part could not be scanned or, with an empty name, why the work on the run stopped."""
         name, part = key
         self.failed_s = self._clock.now_s()
         self.failures[key] = Problem(source=name or self.info.name, reason=f"part {part}: {reason}")
@@ -291,13 +289,13 @@ class Scans:
         self._done.pop(key[0], None)
 
     def look_again(self, names: Collection[str]) -> None:
-        """Look at sources again: other launches of theirs are known."""
+        """Look at sources again whose launches are known now."""
         for name in names:
             self._done.pop(name, None)
 
     def _settles(self, place: SourceState, part: int, segment: Segment, tail: Tail | None) -> bool:
         """Tell whether to scan a part as a whole: its file is quiet, its tail is long, or it is complete."""
-        is_large = tail is not None and tail.stop - segment.meta.stop > TAIL_BYTES
+        is_large = tail is not None and tail.piece.stop - segment.meta.stop > TAIL_BYTES
         if is_large or segment.meta.launches != place.source.launches or self._sources.is_quiet(place):
             return True
         if self._is_open(place):
@@ -310,7 +308,7 @@ class Scans:
         return self._is_open(place) and segment is not None and segment.meta.stop >= grid_span(part)[1]
 
     def _parts(self, place: SourceState) -> Iterator[int]:
-        """The parts of a source that hold data, last first; from the start on if its end is unknown."""
+        """The parts of a source that hold data, the last first; the first first if its end is unknown."""
         is_open = self._is_open(place)
         length = self._sources.length(place) if is_open else place.state.size
         part = 0

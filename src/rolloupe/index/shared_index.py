@@ -15,8 +15,9 @@ from typing import TypeVar
 
 import msgspec
 
+from rolloupe.index.budget import Budget
 from rolloupe.index.run_scheduler import CLOCK, Clock
-from rolloupe.index.segments.kinds import BUDGETED, Budget, Text
+from rolloupe.index.segments.kinds import BUDGETED
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.storage import address_of, atomic
 from rolloupe.storage.address import parts_of
@@ -24,19 +25,19 @@ from rolloupe.storage.remote.connection import ObjectVersion, ObstoreConnection,
 from rolloupe.storage.remote.failures import ReplacedObject
 
 GRACE_S = 3600.0
-"""The time for which an object stays after it left the manifest: a viewer may still know the old manifest."""
+"""The time for which an object stays after it left the manifest: a viewer may still use the old manifest."""
 
 ORPHAN_S = 86_400.0
-"""The age at which an object that no manifest names is taken for a leftover of a process that was killed."""
+"""The age at which an object outside the manifest counts as a leftover of a killed process."""
 
 MANIFEST_BYTES = 256 * 2**20
-"""A larger manifest is nobody's index: one of 20,000 segments has 60 MB."""
+"""A larger file is no manifest: one of 20,000 segments has 60 MB."""
 
 FILE_BYTES = 2**30
-"""The same for a file: a part of a source has 16 MiB, or is a file as a whole."""
+"""A larger file is none of an index: a part of a source has 16 MiB, or is a whole file."""
 
 TRIES = 1000
-"""How often to publish again when others were first."""
+"""The number of times to publish when others are first."""
 
 INLINE = ".meta"
 """The ending of the small files that lie in the manifest itself."""
@@ -54,17 +55,17 @@ class SharedFile(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def contents(self) -> str | bytes:
-        """What follows from the contents alone: their digest, or themselves."""
+        """The digest of the contents, or the contents of a small file."""
         return self.object.partition("-")[0] or self.data
 
 
 class SharedManifest(msgspec.Struct, frozen=True):
-    """The files by their names, and when other objects left the manifest."""
+    """The files by their names, and the times at which objects left the manifest."""
 
     files: dict[str, SharedFile] = {}
     removed: dict[str, float] = {}
     swept_s: float = 0.0
-    """When somebody last looked for leftovers."""
+    """The time of the last search for leftovers."""
 
 
 class SharedRun:
@@ -99,7 +100,7 @@ class SharedRun:
         return self.known
 
     def put(self, path: Path) -> SharedFile:
-        """Put the contents of a file; others see them once they are published."""
+        """Put the contents of a file; others see it once it is published."""
         mtime_ns, data = path.stat().st_mtime_ns, path.read_bytes()
         if path.name.endswith(INLINE):
             return SharedFile("", mtime_ns, len(data), data)
@@ -125,7 +126,7 @@ class SharedRun:
         return False
 
     def publish(self, files: Mapping[str, SharedFile], outdated: Collection[str]) -> None:
-        """Add files to the manifest in place of those of the same names, and leave out others."""
+        """Add files to the manifest, or replace those of the same names, and take out outdated ones."""
         for _ in range(TRIES):
             before, now_s = self.manifest(), time.time()
             known = {name: file.contents for name, file in before.files.items()}
@@ -153,7 +154,7 @@ class SharedRun:
         self._delete([file.object for file in files.values() if file.object and file.object not in named])
 
     def _sweep(self, manifest: SharedManifest) -> None:
-        """Delete leftovers, by the clock of the store alone: that of this machine may be wrong."""
+        """Delete leftovers by the clock of the store: that of this machine may be wrong."""
         known = {file.object for file in manifest.files.values()} | manifest.removed.keys()
         times_s = {name: state.mtime_ns / 1e9 for name, state in self._bucket.below(self.object_key("")).items()}
         newest_s = max(times_s.values(), default=0.0)
@@ -180,7 +181,7 @@ BATCH = 32
 
 REST_S = 10.0
 REST_SHARE = 50
-"""The shortest interval between two looks at store and disk, and how many times as long as the last one it is."""
+"""The shortest interval between two comparisons of store and disk; after one that takes t, at least `REST_SHARE` t."""
 
 RETRY_S = 30.0
 """The time until a store that failed is asked again."""
@@ -210,7 +211,7 @@ class Mirror:
         """The states of the local files that the store has."""
 
     def fetch_numbers(self, unwanted: Collection[str]) -> None:
-        """Fetch what the catalog reads, except of the unwanted segments."""
+        """Fetch the files that the catalog reads, except those of unwanted segments."""
         with self._noting():
             names = [name for name in self._lacking() if _is_first(name) and _stem(name) not in unwanted]
             manifest = self.shared.manifest()
@@ -218,7 +219,7 @@ class Mirror:
                 self._fetch(manifest, batch)
 
     def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> bool:
-        """Fetch what lies behind the numbers, newest step first, while there is room; False if `go_on` ends it."""
+        """Fetch the files behind the numbers, newest step first, while there is room. False if `go_on` ends it."""
         began = self._clock.now_s()
         if began < self.fetch_s:
             return True
@@ -241,7 +242,7 @@ class Mirror:
         return whole
 
     def send(self, discarded: Collection[str], go_on: Callable[[], bool], *, now: bool) -> None:
-        """Send what was written here, and take out what was discarded; at intervals, unless it has to be `now`."""
+        """Send new files, and take discarded segments out of the manifest: at intervals, or `now`."""
         began = self._clock.now_s()
         if began < self._send_s and not now:
             return
@@ -254,7 +255,7 @@ class Mirror:
 
     @property
     def unsent(self) -> str:
-        """Why others do not have what was written here; empty if they have it."""
+        """Why others lack the files that were written here; empty if they have them."""
         place = address_of(self.shared.place)
         return self.trouble if self._may_write else f"these credentials may not write to {place}"
 
@@ -267,7 +268,7 @@ class Mirror:
         self.shared.publish({}, outdated)
         self.lost.clear()
         whole = True
-        for batch in _batches(filter(self._is_new, self._local())):  # what others send meanwhile is not sent
+        for batch in _batches(filter(self._is_new, self._local())):  # asked late: others may send the same files
             put = self._at_once(lambda name: self.shared.put(self._folder / name), batch)
             self.shared.publish({name: file for name, file in zip(batch, put, strict=True) if file}, ())
             for name in batch:
@@ -300,11 +301,11 @@ class Mirror:
             else:
                 self.lost[name] = file
 
-        self._budget.reserve(sum(manifest.files[name].size for name in names if not name.endswith(BUDGETED)))
+        self._budget.count(sum(manifest.files[name].size for name in names if not name.endswith(BUDGETED)))
         self._at_once(fetch, names)
 
     def _at_once(self, work: Callable[[str], T], names: list[str]) -> list[T | None]:
-        """Do some work for many files at once; None for one that was removed meanwhile."""
+        """Do some work for many files at once; None for a file that was removed meanwhile."""
 
         def done(name: str) -> T | None:
             try:
@@ -316,18 +317,18 @@ class Mirror:
             return [*threads.map(done, names)]
 
     def _has_room(self, name: str, manifest: SharedManifest, by_stem: dict[str, Segment]) -> bool:
-        def texts() -> Iterator[Text]:
+        def texts() -> Iterator[tuple[int, Path]]:
             for here in self._local():
                 if here.endswith(BUDGETED) and _stem(here) in by_stem:
-                    yield Text(age_of(by_stem[_stem(here)]), self._folder / here)
+                    yield age_of(by_stem[_stem(here)]), self._folder / here
 
         has_room = self._budget.has_room(self._folder, texts, age_of(by_stem[_stem(name)]))
         if has_room:
-            self._budget.reserve(manifest.files[name].size)
+            self._budget.count(manifest.files[name].size)
         return has_room
 
     def _lacking(self) -> list[str]:
-        """The files of the store that are not here; names that lead out of the folder are not among them."""
+        """The files of the store that are not here, without names that lead out of the folder."""
         here = set(self._local())
         return [name for name in self.shared.manifest().files if name not in here and _is_safe(name)]
 
@@ -367,7 +368,7 @@ class Mirror:
 
 
 def _is_first(name: str) -> bool:
-    """Tell whether a file is one that the catalog reads: a `.meta`, or the numbers."""
+    """Tell whether the catalog reads a file: a `.meta`, or the numbers."""
     return name.count(".") == 1 and name.endswith((".meta", ".parquet"))
 
 
@@ -376,7 +377,7 @@ def _stem(name: str) -> str:
 
 
 def _is_safe(name: str) -> bool:
-    """Tell whether a name is one of an index, which leads nowhere else on any system."""
+    """Tell whether a name is that of a file of an index, which leads nowhere else on any system."""
     return _SAFE.fullmatch(name) is not None
 
 

@@ -47,7 +47,7 @@ class Segment(NamedTuple):
     derived: DerivedMeta | None = None
     """Its derived metrics, if some are written."""
     step_stats: Sequence[StepStats] = ()
-    """Those of `meta`, with the sums of derived metrics; empty without derived metrics."""
+    """The statistics of `meta`, with the sums of derived metrics; empty without derived metrics."""
 
     @property
     def key(self) -> PartKey:
@@ -92,9 +92,9 @@ class Piece(NamedTuple):
     derived: Sequence[str] = ()
     """The derived metrics whose values are written."""
     superseded: Sequence[Superseded] = ()
-    """The steps of which some rows are superseded."""
+    """The steps with superseded rows."""
     tokens: TokenMark | None = None
-    """What the pass over tokens left; None if it has not reached the rows."""
+    """The mark of the pass over tokens; None if it has not reached the rows."""
     scores: bool = False
     """As in `Source`."""
 
@@ -115,18 +115,18 @@ class Snapshot(NamedTuple):
     segments: tuple[Segment, ...]
     pieces: Mapping[StepKey, tuple[Piece, ...]]
     annotations: tuple[Piece, ...]
-    """Those of the run."""
+    """The annotations of the run itself."""
     scores: tuple[Piece, ...]
-    """A person's own, which name samples by their places."""
+    """A person's own scores, which name samples by their places."""
     steps: Mapping[StepKey, StepStats]
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
-    duplicates: bool
-    """True if two samples of one piece share a key."""
     tails: int
     """The number of pieces in memory."""
-    problems: tuple[Problem, ...]
-    problem_count: int
+    duplicates: bool = False
+    """True if two samples of one piece share a key."""
+    problems: tuple[Problem, ...] = ()
+    problem_count: int = 0
 
     def holding(self, splits: Iterable[str] = (), low: int | None = None, high: int | None = None) -> list[Piece]:
         """The pieces with rows of these splits (all splits if empty) and steps (inclusive)."""
@@ -146,7 +146,7 @@ class Snapshot(NamedTuple):
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
     def lacking(self, name: str, keys: Iterable[StepKey] | None = None) -> int:
-        """How many samples, of some steps or all, still lack a derived metric: their texts come later."""
+        """The number of samples, of some steps or all, that still lack a derived metric: their texts come later."""
         pieces = self.of(self.pieces if keys is None else keys)
         return sum(piece.rows for piece in pieces if name not in piece.derived)
 
@@ -157,7 +157,7 @@ class Snapshot(NamedTuple):
 
     @property
     def annotates_discarded(self) -> bool:
-        """True if annotations tell whether samples were trained on: step statistics then do not know."""
+        """True if annotations tell whether samples were trained on, which step statistics do not know."""
         return any(piece.annotates_discarded for piece in self.annotations)
 
     @property
@@ -192,12 +192,12 @@ def union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
 
 Summed = TypeVar("Summed", Moments, SeriesStats)
 
-Owner: TypeAlias = tuple[str, int] | int
+Owner: TypeAlias = PartKey | int
 """A part with its segment, or the number of a tail."""
 
 
 class Assembly:
-    """Makes the snapshots of one catalog. It keeps pieces and sums, as few of 20,000 segments change at once."""
+    """Makes the snapshots of one catalog. It keeps pieces and sums: few of 20,000 segments change at once."""
 
     def __init__(self) -> None:
         self._parts: dict[Owner, Segment | Piece] = {}
@@ -209,17 +209,8 @@ class Assembly:
         self._has_launches = False
         """True once several launches recorded a step: which rows of a piece count then depends on all others."""
 
-    def snapshot(
-        self,
-        version: str,
-        segments: Mapping[tuple[str, int], Segment],
-        tails: Sequence[Piece],
-        problems: tuple[Problem, ...] = (),
-        problem_count: int = 0,
-        *,
-        duplicates: bool = False,
-    ) -> Snapshot:
-        """Make a snapshot of segments and tails."""
+    def snapshot(self, version: str, segments: Mapping[PartKey, Segment], tails: Sequence[Piece]) -> Snapshot:
+        """Make a snapshot of segments and tails, without problems."""
         self._update({**cast("Mapping[Owner, Segment | Piece]", segments), **dict(enumerate(tails))})
         pieces = self._pieces.values()
         annotations = [piece for piece in pieces if piece.annotates]
@@ -236,10 +227,7 @@ class Assembly:
             steps=steps,
             metrics=union(dict.fromkeys(tuple(piece.metrics) for piece in pieces)),
             tags=union(dict.fromkeys(tuple(piece.tags) for piece in pieces)),
-            duplicates=duplicates,
             tails=len(tails),
-            problems=problems,
-            problem_count=problem_count,
         )
 
     def _update(self, parts: dict[Owner, Segment | Piece]) -> None:
@@ -284,7 +272,7 @@ def _piece_of(part: Segment | Piece) -> Piece:
 
 
 def _with_superseded(pieces: list[Piece]) -> list[Piece]:
-    """The pieces; those with rows of older launches list the steps."""
+    """The pieces, with the steps whose rows a later launch superseded."""
     newest: dict[StepKey, int] = {}
     for stats in (stats for piece in pieces for stats in piece.step_stats if stats.launch):
         key = (stats.split, stats.step)
@@ -304,7 +292,7 @@ def _with_superseded(pieces: list[Piece]) -> list[Piece]:
 
 
 def _added(a: StepStats, b: StepStats) -> StepStats:
-    """The sum of both; if their launches differ, the newer one. `groups` becomes -1: distinct counts do not add."""
+    """The sum of both, or the newer if their launches differ. `groups` becomes -1: distinct counts do not add."""
     if a.launch and b.launch and a.launch != b.launch:
         older, newer = sorted((a, b), key=lambda stats: stats.launch)
         superseded = older.rows + older.superseded + newer.superseded

@@ -1,14 +1,14 @@
 """The sources of a run: how often they are polled and which of them, their current state, and when they changed.
 
-A run that grows, or that somebody asked about, is polled often; an old one seldom: a viewer over many old runs would
-otherwise be busy with them alone.
+A run that grows, or that a person asked about, is polled often, and an old run seldom: otherwise a viewer of many old
+runs would do nothing but poll them.
 """
 
 import heapq
 import math
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice, pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -28,7 +28,7 @@ MIN_QUIET_S = 600.0
 """The least time, until gaps are known: steps of large models take minutes."""
 
 MAX_QUIET_S = 6 * 3600.0
-"""The most time, however long a run once paused: one that resumed after a weekend has no steps of that length."""
+"""The most time: a run that paused for a weekend has no steps of that length."""
 
 
 class Rhythm:
@@ -63,14 +63,14 @@ LATEST = 256
 """The number of files, those that changed last, that each poll looks at."""
 
 ROUND_S = 10.0
-"""The time in which polls look at every other file once: a change within an old file shows after this time."""
+"""The time in which polls look once at every other file: a change within an old file shows after this time."""
 
 WHOLE_S = 30.0
-"""The longest time between two whole polls: these find what the times of folders do not show, as a change in a setting
-that a format reads, or behind a link."""
+"""The longest time between two whole polls. These find changes that the times of folders do not show, such as in a
+setting that a format reads, or behind a link."""
 
 SETTLE_S = 2.5
-"""This long after a folder's time changed, it is listed again: some file systems count whole seconds, or two."""
+"""The time after which a changed folder is listed again: some file systems count whole seconds, or two."""
 
 FolderState: TypeAlias = tuple[int, ...] | None
 """Device, inode and times; None for a folder that is missing."""
@@ -88,22 +88,20 @@ class PollRates:
         self._latest: dict[str, None] = {}
         """The files that changed last, the newest first."""
         self._folders: dict[str, FolderState] = {}
-        """The folders that the format listed, missing ones included, in their states before."""
+        """The former states of the folders that the format listed, missing folders included."""
         self._within: dict[str, dict[str, str]] = {}
         """The names of the sources in each folder, by the names of their files."""
         self._due: set[str] = set()
-        """The folders that changed, and those to be listed again."""
+        """The folders to list now: they changed, or their time is up."""
         self._unsettled: dict[str, float] = {}
-        """Folders that changed, and when to list them again."""
+        """When to list changed folders again."""
         self.may_skip = False
         """True if polls between whole ones look at some files only."""
         self._lists_new = False
         """True if new files may be listed alone."""
         self._trusted = True
-        """False once names came or went in folders that did not change their times, as some mounted stores do."""
+        """False once names came or went in folders whose times stayed the same, as in some mounted stores."""
         self._whole_s = self._at_s = -math.inf
-        self._was_settled = False
-        """True if no folder had changed before the last whole poll."""
         self._next = 0
 
     def is_whole_due(self, now_s: float) -> bool:
@@ -114,25 +112,22 @@ class PollRates:
         self._due = changed | {folder for folder, at_s in self._unsettled.items() if at_s <= now_s}
         return bool(self._due) and not (self._lists_new and self._due <= self._within.keys())
 
-    @contextmanager
-    def listing(self, now_s: float) -> Iterator[None]:
-        """Note the folders of a whole poll: the format lists its sources within this context."""
+    def look_at_all(self, now_s: float, listed: Callable[[], Iterable[Source]]) -> "dict[str, SourceState]":
+        """Make a whole poll: note the folders in which the format lists its sources, and return their states."""
         folders: dict[str, FolderState] = {}
         with listing_once(lambda folder: folders.setdefault(folder, folder_state(folder))):
-            yield
-        self._was_settled = folders == self._folders and not self._unsettled
+            places = _states(listed())
+        was_settled = folders == self._folders and not self._unsettled
         self._unsettled = {
             folder: now_s + SETTLE_S for folder in folders if folders[folder] != self._folders.get(folder, ())
         }
         self._folders, self._whole_s, self._at_s = folders, now_s, now_s
-
-    def take_all(self, sources: Mapping[str, Source], newest: Iterable[tuple[object, str]]) -> None:
-        """Take over the result of a whole poll. `newest` has the names with keys to sort them, the newest last."""
-        came_or_went = sources.keys() != set(self._names)
-        if self.may_skip and came_or_went and self._was_settled:
-            self._trusted &= any(folder_state(folder) != state for folder, state in self._folders.items())
+        if self.may_skip and was_settled and places.keys() != set(self._names):
+            self._trusted &= any(folder_state(folder) != state for folder, state in folders.items())
         if not self._names:
-            self._latest = {name: None for _, name in heapq.nlargest(LATEST, newest)}
+            newest = heapq.nlargest(LATEST, ((place.age, name) for name, place in places.items()))
+            self._latest = {name: None for _, name in newest}
+        sources = {name: place.source for name, place in places.items()}
         self._names, self._within = [], {}
         self._add(sources)
         self.may_skip = (
@@ -143,6 +138,7 @@ class PollRates:
             and not any(map(is_remote, self._folders))
         )
         self._lists_new = self._by_name and not _has_compressed(sources)
+        return places
 
     def _add(self, sources: Mapping[str, Source]) -> None:
         for name, source in sources.items():
@@ -152,7 +148,7 @@ class PollRates:
                 self._names.append(name)
 
     def find_new(self, now_s: float, listed: Callable[[], Iterable[Source]]) -> dict[str, Source] | None:
-        """The sources that are new in the folders that changed; `listed` lists all. None if a whole look must tell."""
+        """The new sources in the changed folders; `listed` lists all sources. None if only a whole poll can tell."""
         states = {folder: folder_state(folder) for folder in self._due}
         if not states:
             return {}
@@ -168,7 +164,7 @@ class PollRates:
         return new
 
     def note_changes(self, names: Collection[str]) -> None:
-        """Note the files that changed: the next looks are at them."""
+        """Note the files that changed: the next polls look at them."""
         if names:
             self._latest = dict.fromkeys(islice(dict.fromkeys([*names, *self._latest]), LATEST))
 
@@ -182,7 +178,7 @@ class PollRates:
 
 
 def _has_compressed(sources: Mapping[str, Source]) -> bool:
-    """True if some file is compressed: it may hold what another one does, and only one of them counts."""
+    """True if some file is compressed: a plain file with the same records may replace it."""
     return any(compression_of(source.path) for source in sources.values())
 
 
@@ -242,12 +238,12 @@ class Sources:
         self._lengths: dict[str, tuple[FileState, int | None]] = {}
         """The stream lengths of compressed sources, if known in advance."""
         self.changed_at: dict[str, float] = {}
-        """The time at which each last changed, by the clock of this process; 0 at the first poll."""
+        """When each source last changed, by the clock of this process; 0 at the first poll."""
         self.rhythm = Rhythm()
         self._launches: dict[str, tuple[int, ...]] = {}
 
     def mark(self, launches: Mapping[str, tuple[int, ...]]) -> set[str]:
-        """Take over where launches begin, by source. Returns the names of the sources for which that is new."""
+        """Note where launches begin, by source. Returns the names of the sources for which that is new."""
         names = {name for name in {**self._launches, **launches} if self._launches.get(name) != launches.get(name)}
         self._launches = {**launches}
         if names:
@@ -266,15 +262,13 @@ class Sources:
             names = [name for name in self._rates.due_files(now) if name in self._places]
             known = _states(self._places[name].source for name in names)
             new = self._rates.find_new(now, lambda: self._format.sources(self._run))
-            if new is not None and len(known) == len(names):  # otherwise a look at all must tell
+            if new is not None and len(known) == len(names):  # otherwise only a whole poll can tell
                 places = known | _states(new.values())
         self.looked_at_all = places is None
         if places is None:
-            with self._rates.listing(now):
-                places = _states(map(self._marked, self._format.sources(self._run)))
-            self._rates.take_all({n: p.source for n, p in places.items()}, ((p.age, n) for n, p in places.items()))
+            places = self._rates.look_at_all(now, lambda: map(self._marked, self._format.sources(self._run)))
         if self._first_look_s is None:
-            self._places = places  # whoever keeps the scores finds the run by its places
+            self._places = places  # scores are looked up by the places of the run
         places |= _states(self._scores())
         before = {} if self._first_look_s is None else self._places
         asked = before if self.looked_at_all else self._scored & before.keys()
@@ -303,9 +297,9 @@ class Sources:
             self._first_look_s = now
 
     @property
-    def looks_at_some(self) -> bool:
-        """True if most polls look at some files alone."""
-        return self._rates.may_skip
+    def was_rare_poll(self) -> bool:
+        """True if the last poll looked at all files, and most polls do not."""
+        return self.looked_at_all and self._rates.may_skip
 
     @property
     def has_looked(self) -> bool:
@@ -339,10 +333,9 @@ class Sources:
         return sum(place.state.size for place in self._places.values())
 
     def changed_s(self) -> float | None:
-        """Seconds since a source last changed: since a poll saw a change, else by the time of the newest file.
+        """Seconds since a poll saw a source change; before any change, since the time of the newest file.
 
-        If another machine's clock is ahead, that time may be later than the first poll, which saw no change: the time
-        of the first poll then counts.
+        If the clock of another machine is ahead, that time may be later than the first poll, which counts then.
         """
         newest = self._newest_ns
         if newest is None or self._first_look_s is None:
@@ -402,19 +395,19 @@ class PollTimes:
     def __init__(self, sources: Sources, scheduler: RunScheduler, clock: Clock) -> None:
         self._sources, self._scheduler, self._clock = sources, scheduler, clock
         self.started_s, self.asked_s = math.inf, -math.inf
-        """When the run began to be watched, and when somebody last asked about it."""
+        """The start of the work on the run, and the last question about it."""
         self._polled_s = self._took_s = self._newest_took_s = 0.0
 
     def note_poll(self, began_s: float) -> None:
         """Note the end of a poll."""
         self._polled_s = self._clock.now_s()
-        if not (self._sources.looks_at_some and self._sources.looked_at_all):  # which is rare then
+        if not self._sources.was_rare_poll:
             before_s, self._newest_took_s = self._newest_took_s, self._polled_s - began_s
-            self._took_s = min(before_s, self._newest_took_s)  # one alone may wait for imports, or for a busy disk
+            self._took_s = min(before_s, self._newest_took_s)  # a single poll may wait for imports, or for a busy disk
 
     @property
     def is_due(self) -> bool:
-        """True once there may be new samples, while much is being indexed."""
+        """True once the sources should be polled again while much is being indexed."""
         return self._clock.now_s() - self._polled_s > self._rest_after_poll(BUSY_POLL_S)
 
     @property
@@ -433,24 +426,24 @@ class PollTimes:
 
 
 class RunFacts:
-    """What the files of a run say about it beside samples, as of the last poll."""
+    """The facts about a run that its files hold beside samples, as of the last poll."""
 
     def __init__(self, form: Format, rhythm: Rhythm, clock: Clock) -> None:
         self._format, self._rhythm, self._clock = form, rhythm, clock
         self.step_states: dict[tuple[str, int], str] = {}
         """The states of unfinished steps by split and step."""
         self.trouble = ""
-        """What an object store does not do at this moment."""
+        """Why an object store cannot be used at this moment; empty if it can."""
         self.ending = ""
         """The text of the run's own marker of its end: see `Format.ending`."""
         self._ending_s = self._times_s = -math.inf
 
     def look(self, info: RunInfo, *, is_idle: bool) -> tuple[bool, bool]:
-        """Read what is due; tell whether states or troubles have changed, and whether the marker of the end has."""
+        """Read the facts that are due. Returns whether states or trouble changed, and whether the ending did."""
         now_s, before = self._clock.now_s(), (self.step_states, self.trouble, self.ending)
         step_states, trouble = self._format.step_states(info), trouble_at(info.root)
         if now_s - self._ending_s >= ENDING_S:
-            self._ending_s = now_s  # first: a format that raises is asked no sooner, and the next poll goes on
+            self._ending_s = now_s  # first, so that the next poll goes on even if the format raises
             self.ending = self._format.ending(info)
         self.step_states, self.trouble = step_states, trouble
         is_first = self._times_s == -math.inf

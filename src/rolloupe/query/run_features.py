@@ -244,7 +244,7 @@ def ids_of(run: OpenRun, snapshot: Snapshot, of: SampleWords, numbers: Sequence[
 def response_of(run: OpenRun, of: SampleWords, number: int) -> str:
     """The response of a sample. Raises `SourceChanged` if neither the index nor the source has it any more."""
     piece, row = of.place(number)
-    for batch in read_texts(run.info, run.source(piece.source), piece, ["response"]):
+    for batch in read_texts(run.info, run.sources.get(piece.source), piece, ["response"]):
         if batch.first <= row < batch.first + len(batch):
             return str(batch.columns[0][row - batch.first].as_py())
     raise SourceChanged(f"{piece.source} has fewer samples than before: retry")

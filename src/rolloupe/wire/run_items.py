@@ -121,7 +121,7 @@ def _now(run: OpenRun, item: RunItem) -> RunItem:
 
 def _changing(run: OpenRun) -> dict[str, Any]:
     """Return the fields of a description that change without a new version."""
-    changed_s, quiet_s = run.changed_s(), run.sources.rhythm.quiet_s
+    changed_s, quiet_s = run.sources.changed_s(), run.sources.rhythm.quiet_s
     return {
         "progress": run.progress(),
         "live": is_live(run, changed_s, quiet_s),

@@ -15,7 +15,7 @@ from rolloupe.index.segments.texts import text_of
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from tests.cli.support import rolloupe
-from tests.index.support import eventually, lines, opened, relax_run, row
+from tests.index.support import eventually, lines, opened, relax_run, row, settled
 
 LOOP = "go on and on "
 
@@ -54,9 +54,8 @@ def test_derived_metrics_filter_sort_group_and_chart(
             monkeypatch.setattr(compaction, name, value)
         monkeypatch.setattr(pack, "WORTH", 1)
     write(tmp_path / "run", steps=5)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert any(s.pack is not None and s.pack.derived for s in run.snapshot().segments) is packed
         assert ids(run, "derived.tool_calls >= 6 and step <= 1") == ["0/6", "0/7", "1/6", "1/7"]
         assert ids(run, "derived.repeated_4grams > 0.5 and derived.tool_calls < 4 and step = 4") == ["4/1", "4/3"]
@@ -84,9 +83,8 @@ def test_a_trainers_own_metric_of_the_same_name_stays_reachable(tmp_path: Path) 
         for n in range(3):
             response, metrics = "<tool_call>{}</tool_call>" * n, {"derived.tool_calls": -1.0}
             recorder.sample(step=1, group="g", prompt="p", response=response, reward=n, uid=f"u{n}", metrics=metrics)
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert len(ids(run, "metric.derived.tool_calls = -1")) == 3
         assert len(ids(run, "derived.tool_calls = 2")) == 1
         names = [one.name for one in query.catalogue(run).columns]
@@ -95,9 +93,8 @@ def test_a_trainers_own_metric_of_the_same_name_stays_reachable(tmp_path: Path) 
 
 def test_what_is_not_computed_yet_is_missing_and_counted(tmp_path: Path) -> None:
     train = write(tmp_path / "run", steps=2)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         run.catalog.underive([s.path for s in run.snapshot().segments if s.path.exists()][:1])
         for where in ("derived.tool_calls >= 6", "tool_calls >= 6"):
             assert query.samples(run, SampleQuery(where=conditions(where))).pending == 8 and len(ids(run, where)) == 2
@@ -109,9 +106,8 @@ def test_what_is_not_computed_yet_is_missing_and_counted(tmp_path: Path) -> None
 
 def test_a_file_of_derived_metrics_that_is_gone_is_made_again(tmp_path: Path) -> None:
     write(tmp_path / "run")
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         lost = run.snapshot().segments[0]
         derived_of(lost.path).unlink()
         with pytest.raises(SourceChanged):
@@ -133,8 +129,8 @@ def siblings_of(samples: Sequence[SampleView]) -> list[Value]:
 
 def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "run")
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     before = states(tmp_path / "index")
     others: list[str] = []
     counting = METRICS["tool_calls"]._replace(of_batch=None, of_sample=lambda s: others.append(s.row.index))
@@ -143,9 +139,8 @@ def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypat
         monkeypatch.setitem(METRICS, "shouting", shouting(version, asked))
         monkeypatch.setitem(METRICS, "tool_calls", counting)
         monkeypatch.setitem(METRICS, "siblings", DerivedMetric("siblings", 1, "Siblings", of_siblings=siblings_of))
-        with opened(tmp_path / "run", tmp_path / "index") as library:
+        with settled(tmp_path / "run", tmp_path / "index") as library:
             run = library.runs[0]
-            assert run.wait_all(30)
             assert len(asked) == 16 and others == []
             assert len(ids(run, f"derived.shouting = {version}")) == 16
             assert ids(run, "derived.tool_calls = 5") == ["0/5", "1/5"]
@@ -192,14 +187,13 @@ def test_raising_the_version_of_a_kind_makes_that_kind_alone_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: object, name: str, is_new: object
 ) -> None:
     write(tmp_path / "run")
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     before = states(tmp_path / "index")
     old = getattr(module, name)
     monkeypatch.setattr(module, name, old + 1 if isinstance(old, int) else old._replace(version=old.version + 1))
-    with opened(tmp_path / "run", tmp_path / "index") as library:
+    with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert run.wait_all(30)
         assert all(text_of(s.path).exists() for s in run.snapshot().segments)
         assert ids(run, "derived.tool_calls = 5") == ["0/5", "1/5"]
     after = states(tmp_path / "index")
@@ -209,8 +203,8 @@ def test_raising_the_version_of_a_kind_makes_that_kind_alone_anew(
 
 def test_a_torn_file_about_derived_metrics_is_none(tmp_path: Path) -> None:
     write(tmp_path / "run")
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index"):
+        pass
     for path in (tmp_path / "index").rglob(f"*{ABOUT}"):
         path.write_bytes(path.read_bytes()[:20])
     with opened(tmp_path / "run", tmp_path / "index") as library:

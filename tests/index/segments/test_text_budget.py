@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rolloupe.index import Library
+from rolloupe.index.budget import Budget
 from rolloupe.index.segments import kinds
-from rolloupe.index.segments.kinds import Budget, Text
 from rolloupe.index.segments.texts import TEXT, text_of
-from tests.index.support import eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled
 
 
 def texts(index_dir: Path) -> list[Path]:
@@ -31,8 +31,8 @@ def with_derived(path: Path) -> int:
 
 def test_texts_of_the_newest_steps_stay(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=10)
-    with opened(tmp_path / "run", tmp_path / "whole") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "whole"):
+        pass
     one_text = with_derived(texts(tmp_path / "whole")[0])
     limit = size(tmp_path / "whole") - 6 * one_text
     for _ in range(2):  # the second time nothing is written only to be removed
@@ -47,13 +47,11 @@ def test_texts_of_the_newest_steps_stay(tmp_path: Path) -> None:
 
 def test_a_new_step_takes_the_room_of_the_oldest(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "whole") as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "whole"):
+        pass
     scalars = size(tmp_path / "whole") - sum(map(with_derived, texts(tmp_path / "whole")))
     limit = size(tmp_path / "whole") + scalars // 3 - 200
-    with opened(tmp_path / "run", tmp_path / "index", budget_bytes=limit, follow=True) as library:
-        run = library.runs[0]
-        assert run.wait_all(30)
+    with settled(tmp_path / "run", tmp_path / "index", budget_bytes=limit, follow=True):
         before = texts(tmp_path / "index")
         (train / "9.jsonl").write_bytes(lines([row(9, i) for i in range(8)]))
         os.utime(train / "9.jsonl", (1, 1))
@@ -68,8 +66,7 @@ def test_texts_of_runs_that_are_not_open_go_first(tmp_path: Path) -> None:
         with Library([tmp_path / name], index_dir=tmp_path / place) as library:
             assert library.runs[0].wait_all(30)
     limit = size(tmp_path / "whole") - with_derived(texts(tmp_path / "whole")[0])
-    with opened(tmp_path / "new", tmp_path / "index", budget_bytes=limit) as library:
-        assert library.runs[0].wait_all(30)
+    with settled(tmp_path / "new", tmp_path / "index", budget_bytes=limit) as library:
         folder = library.runs[0].catalog.folder
     assert len(texts(folder)) == 3 and len(texts(tmp_path / "index")) < 6
 
@@ -82,7 +79,7 @@ def test_a_budget_that_nothing_fits_into_leaves_the_numbers(tmp_path: Path) -> N
 
 
 def test_without_a_limit_nothing_is_looked_at(tmp_path: Path) -> None:
-    assert Budget(tmp_path / "missing", None).has_room(tmp_path, lambda: [Text(0, tmp_path / "x")], 1)
+    assert Budget(tmp_path / "missing", None).has_room(tmp_path, lambda: [(0, tmp_path / "x")], 1)
 
 
 def test_where_nothing_fits_the_texts_of_a_run_are_looked_through_once(
@@ -94,9 +91,9 @@ def test_where_nothing_fits_the_texts_of_a_run_are_looked_through_once(
     budget, asked = Budget(tmp_path, 1), list[int]()
 
     def has_room(run: str, age: int) -> bool:
-        def texts() -> list[Text]:
+        def texts() -> list[tuple[int, Path]]:
             asked.append(age)
-            return [Text(2, tmp_path / "numbers.parquet")]
+            return [(2, tmp_path / "numbers.parquet")]
 
         return budget.has_room(tmp_path / run, texts, age)
 

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rolloupe.index.segments import texts
-from rolloupe.index.segments.kind import BackfillJob
-from rolloupe.index.segments.segment import source_of
+from rolloupe.index.segments.kind import BackfillJob, SegmentSource
 from rolloupe.index.segments.texts import read_texts, text_of
 from tests.index.support import opened
 
@@ -40,11 +39,10 @@ def test_a_prompt_that_samples_share_is_kept_once_and_written_in_pieces(
         (run,) = library.runs
         assert run.wait_all(30)
         (segment,) = run.snapshot().segments
-        source = run.source(segment.meta.source)
+        source = run.sources.get(segment.meta.source)
         assert source is not None
-        records = source_of(BackfillJob(folder="", run=run.info, source=source, meta=segment.meta, kinds=[]))
-        assert records is not None
-        rows = records.rows
+        job = BackfillJob(folder="", run=run.info, source=source, meta=segment.meta, kinds=[])
+        rows = SegmentSource(job).rows
         (piece,) = [one for some in run.snapshot().pieces.values() for one in some]
         batches = list(read_texts(run.info, source, piece, ["prompt", "response"]))
     assert len({id(row.prompt) for row in rows}) == 3

@@ -22,7 +22,7 @@ from rolloupe.index.segments.kinds import BUDGETED
 from rolloupe.index.shared_index import Mirror, SharedFile, SharedRun
 from tests.cli.support import rolloupe as command
 from tests.forks import program
-from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count
+from tests.index.support import contents, eventually, lines, opened, relax_run, row, row_count, settled
 from tests.index.test_manifest import SHARING
 from tests.storage.remote.s3 import Bucket
 from tests.thoroughness import amount
@@ -168,8 +168,8 @@ def test_indexers_and_viewers_share_one_index_while_the_run_grows(
         assert out.decode().splitlines()[-1] == f"{float(rows // 2)} []"
     with indexed(tmp_path / "run", bucket) as library:
         got = contents(library.index_dir)
-    with opened(tmp_path / "run", tmp_path / "whole") as library:
-        assert library.runs[0].wait_all(60)
+    with settled(tmp_path / "run", tmp_path / "whole"):
+        pass
     whole = {name: data for name, data in contents(tmp_path / "whole").items() if "packs" not in name}
     assert {name: got.get(name) for name in whole} == whole
 

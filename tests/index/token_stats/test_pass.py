@@ -17,7 +17,7 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import Library, OpenRun
+from rolloupe.index import OpenRun
 from rolloupe.index.segments import parts as grids
 from rolloupe.index.token_stats import files
 from rolloupe.query import SampleQuery, Stats
@@ -30,7 +30,7 @@ from rolloupe.record import Recorder
 from rolloupe.tokens import token_count
 from tests.forks import program
 from tests.formats.prime_rl.test_traces import RUN as WORDLE
-from tests.index.support import SteppedClock, contents, opened, relax_run
+from tests.index.support import SteppedClock, contents, relax_run, settled
 from tests.query.sample.test_annotations import append, note
 from tests.server.support import get, run_path, served
 from tests.thoroughness import amount
@@ -60,12 +60,6 @@ def board_run(folder: Path, steps: int = 3, samples: int = 20) -> Path:
         text = "\n".join(line(step, index) for index in range(samples)) + "\n"
         (folder / f"rollout_data_rank0_{step}.jsonl").write_text(text)
     return folder
-
-
-def settled(path: Path, index_dir: Path, **options: Any) -> Library:
-    library = opened(path, index_dir, **options)
-    assert library.runs[0].wait_all(60)
-    return library
 
 
 def counted(run: OpenRun) -> dict[int, int]:

@@ -80,7 +80,7 @@ class OpenedRun:
 
     def changed_s(self) -> float | None:
         """Return how many seconds ago a file with samples last changed; None without such a file."""
-        return self._opened().changed_s()
+        return self._opened().sources.changed_s()
 
     def indexed_bytes(self) -> tuple[int, int]:
         """Return how many bytes of the run's files are indexed, and their total size."""

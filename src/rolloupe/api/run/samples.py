@@ -211,7 +211,7 @@ class RunSamples(OpenedRun):
         """Return the record of a sample as its file holds it. Raises the errors of `sample`."""
         run = self.indexed()
         locator, data = queries.raw(run, key_of(id))
-        source = run.source(locator.source)
+        source = run.sources.get(locator.source)
         path = source.path if source else locator.source
         return RawRecord(path, locator.start, locator.start + locator.length, data)
 

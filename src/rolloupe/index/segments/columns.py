@@ -37,7 +37,6 @@ NUMBER = "number"
 NUMBER_COLUMN = "~number"
 """A column that no segment has: a query that names it counts the rows."""
 
-
 STRING_COLUMNS = "~token."
 """The prefix of columns that no segment has: whether a sample has a token with a string."""
 
@@ -138,7 +137,7 @@ def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str
 
 
 def sql_type(column: str) -> str:
-    """The SQL type of a column that segments may lack; empty for a fixed column, which every segment has."""
+    """The SQL type of a column that segments may lack; empty for a fixed column."""
     if column == NUMBER_COLUMN:
         return "BIGINT"
     if column.startswith(DERIVED_COLUMNS):

@@ -22,10 +22,8 @@ from rolloupe.errors import words_of
 from rolloupe.formats import by_name
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.kind import (
-    Backfilled,
     DerivedMeta,
     DerivedStats,
-    SegmentInputs,
     SegmentKind,
     SegmentMeta,
     SegmentSource,
@@ -48,7 +46,7 @@ BATCH_CHARS, BATCH_ROWS = 2**19, 8192
 
 
 def may_have_tokens(meta: SegmentMeta) -> bool:
-    """True if samples of a segment may have token series, whatever annotations hold."""
+    """True if samples of a segment may have token series of their own, or if its format annotates them."""
     return meta.has_series or by_name(meta.format).series_are_annotated
 
 
@@ -79,7 +77,7 @@ def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[St
     return [replace(stats, derived=moments.get((stats.split, stats.step), NO_MOMENTS)) for stats in step_stats]
 
 
-def _is_written(path: Path, meta: SegmentMeta, _: SegmentInputs) -> bool:
+def _is_written(path: Path, meta: SegmentMeta, *_: object) -> bool:
     about = read_derived(path, meta)
     return about is not None and about.has_current(text_metrics())
 
@@ -183,4 +181,4 @@ def _step_stats(
     return step_stats
 
 
-DERIVED = SegmentKind("derived", VERSION, ENDING, backfilled=Backfilled(_is_written, _write))
+DERIVED = SegmentKind("derived", VERSION, ENDING, "texts", _is_written, _write)

@@ -1,4 +1,4 @@
-"""Kinds of segments: sets of files, one set for each part of a source. Also the facts that the catalog has of each."""
+"""Kinds of segments, each a set of files for every part of a source, and the facts about segments in the catalog."""
 
 import sys
 import threading
@@ -14,7 +14,7 @@ from msgspec import Struct
 from rolloupe.derive import METRICS, DerivedMetric
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
-from rolloupe.index.fingerprint import Fingerprint
+from rolloupe.index.fingerprint import Fingerprint, state_of_source, still_holds
 from rolloupe.index.segments.launches import StepBlock, number_launches
 from rolloupe.index.segments.step_stats import MomentsByName, StepStats
 from rolloupe.model import Problem, RunInfo, RunLoss, SampleRow, Source
@@ -25,11 +25,11 @@ Stage: TypeAlias = Literal["texts", "tokens", "features"]
 T = TypeVar("T")
 
 NEVER = threading.Event()
-"""For work that nobody ends early."""
+"""Never set: for work that nobody ends early."""
 
 
 class EndedEarly(Exception):
-    """Raised within work on a segment of which nobody wants the result any more."""
+    """Raised by work on a segment whose result nobody wants any more."""
 
 
 def until(ended: threading.Event, items: Iterable[T]) -> Iterator[T]:
@@ -41,17 +41,18 @@ def until(ended: threading.Event, items: Iterable[T]) -> Iterator[T]:
 
 
 def cut_rows(
-    rows: Sequence[SampleRow], chars_of: Callable[[SampleRow], int], most_chars: int, most_rows: int = sys.maxsize
-) -> Iterator[Sequence[SampleRow]]:
-    """Yield the rows in lots: each ends with the row that reaches so many characters, or so many rows."""
-    first = chars = 0
-    for number, row in enumerate(rows, 1):
+    rows: Iterable[SampleRow], chars_of: Callable[[SampleRow], int], most_chars: int, most_rows: int = sys.maxsize
+) -> Iterator[list[SampleRow]]:
+    """Yield the rows in lots, which end with the row that reaches `most_chars` or `most_rows`."""
+    lot, chars = list[SampleRow](), 0
+    for row in rows:
+        lot.append(row)
         chars += chars_of(row)
-        if chars >= most_chars or number - first >= most_rows:
-            yield rows[first:number]
-            first, chars = number, 0
-    if first < len(rows):
-        yield rows[first:]
+        if chars >= most_chars or len(lot) >= most_rows:
+            yield lot
+            lot, chars = [], 0
+    if lot:
+        yield lot
 
 
 class SegmentMeta(Struct, kw_only=True, gc=False):
@@ -96,7 +97,7 @@ class SegmentMeta(Struct, kw_only=True, gc=False):
     digest: str = ""
     """Names the contents: the numbers, and samples of the source's bytes."""
     blocks: Sequence[StepBlock] = ()
-    """The steps in the order of the file; empty where nothing follows from it."""
+    """The steps in the order of the file; empty if nothing follows from their order."""
     launches: tuple[int, ...] = ()
     """`Source.launches` at the scan."""
 
@@ -110,7 +111,7 @@ class DerivedStats(Struct, array_like=True):
 
 
 class TokenMark(Struct, frozen=True, kw_only=True):
-    """What the pass over tokens left of a segment."""
+    """What the pass over tokens wrote for a segment."""
 
     version: int
     size_bytes: int = 0
@@ -167,18 +168,18 @@ class AnnotationPlace(Struct, frozen=True, array_like=True):
 
 
 class AnnotationState(Struct, frozen=True):
-    """What annotations say about the tokens of a segment: series, and whether its samples were trained on."""
+    """What annotations say about the samples of a segment: token series, and whether they were trained on."""
 
     stamp: int = 0
     """A number that every viewer gives to these annotations, and to no others; 0 without any."""
     rows: Sequence[AnnotationPlace] = ()
-    """Those that may hold token series, those of a sample oldest first."""
+    """The annotations that may hold token series, those of a sample oldest first."""
     discarded: Mapping[int, bool] = {}
-    """Whether a row was discarded, by its number, where annotations tell."""
+    """By the number of a row, whether it was discarded; only rows about which annotations tell."""
 
 
 class ScanShare(Struct, frozen=True):
-    """The shares of the groups of each step, as powers of a half."""
+    """The shares of the groups of each step that are scanned, and whose words are kept, as powers of a half."""
 
     scanned: int = 0
     kept: int = 0
@@ -198,11 +199,20 @@ class BackfillJob(Struct, kw_only=True, tag=True):
     cost: int = 0
 
 
+def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
+    """Tell whether a segment that needs texts from another file may now get them from a different one."""
+    return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
+
+
 class SegmentSource:
-    """A segment to write further kinds of, and the source from which they read its records."""
+    """The records of a segment that lacks some kinds. Raises `SourceChanged` if its files changed since the scan."""
 
     def __init__(self, job: BackfillJob, ended: threading.Event = NEVER) -> None:
         self.job, self.meta, self.ended = job, job.meta, ended
+        state = state_of_source(job.source)
+        is_same = state is not None and still_holds(job.source.location, job.meta.fingerprint, state)
+        if not is_same or has_other_texts(job.source, job.meta):
+            raise SourceChanged(f"{job.source.name} changed since the scan")
 
     @cached_property
     def rows(self) -> Sequence[SampleRow]:
@@ -221,30 +231,6 @@ class SegmentSource:
         return rows
 
 
-class SegmentInputs(NamedTuple):
-    """What a kind depends on beside the records of a segment."""
-
-    annotations: int = 0
-    """The stamp of its annotations, as in `AnnotationState`."""
-    loss: RunLoss | None = None
-    """The loss of the run."""
-    share: ScanShare = ScanShare()
-    """The share of the run that is looked at for findings."""
-
-
-class Backfilled(NamedTuple):
-    """Writes a kind after the numbers, from the records of a part."""
-
-    is_written: Callable[[Path, SegmentMeta, SegmentInputs], bool]
-    """Tells whether the files exist with the content that this version would write."""
-    write: Callable[[Path, SegmentSource], DerivedMeta | None]
-    """Writes the files beside the segment at the path, and returns the facts about derived metrics, if it knows them.
-
-    Raises `OSError`, and `SourceChanged`.
-    """
-    stage: Stage = "texts"
-
-
 class SegmentKind(NamedTuple):
     """A kind of segments."""
 
@@ -253,7 +239,17 @@ class SegmentKind(NamedTuple):
     """Raise it when the shape changes, or the way formats read a line: segments of this kind are then rebuilt."""
     ending: str
     """The ending of its file names."""
-    is_budgeted: bool = False
-    """True if the files may be deleted, the oldest first, when room is short."""
-    backfilled: Backfilled | None = None
-    """None for what is written as soon as a part is read; other kinds follow later, newest step first."""
+    stage: Stage | None = None
+    """The pass that writes it; None for a kind that the scan of a part writes."""
+    is_written: Callable[[Path, SegmentMeta, int, RunLoss | None, ScanShare], bool] = lambda *_: True
+    """Tells whether the files exist with the content that this version would write.
+
+    It depends on the stamp of annotations, as in `AnnotationState`, on the loss of the run, and on the scanned share.
+    """
+    write: Callable[[Path, SegmentSource], DerivedMeta | None] = lambda *_: None
+    """Writes the files beside the segment at the path. Returns the facts about derived metrics, if it knows them.
+
+    Raises `OSError`, and `SourceChanged`.
+    """
+    budgeted: Sequence[Callable[[Path], Path]] = ()
+    """The paths of the files of a segment that may be deleted when room is short."""

@@ -21,10 +21,10 @@ MAX_BLOCKS = 20_000
 """A part with more blocks has steps that alternate: nothing follows from it."""
 
 MAX_LOOKS = 100
-"""A file that goes back far more often is in no order."""
+"""A file that goes back more often has no order."""
 
 MAX_LAUNCHES = 16
-"""A file that seems to have more is written twice on purpose, as by trainers that log a step before it is judged."""
+"""A file with more is written twice on purpose: some trainers log a step before and after it is judged."""
 
 FAR = 3
 """Trainers that run ahead, and ranks that share a file, write a step up to two steps late."""
@@ -52,7 +52,7 @@ class StepBlock(Struct, array_like=True, gc=False):
 
 
 def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
-    """The blocks of a part in the order of the file; none where rows name their launch, or their places do not rise."""
+    """The blocks of a part in the order of the file; none if rows name their launch, or their places do not rise."""
     steps = list(map(attrgetter("split", "step"), rows))
     cuts = [0, *(place for place, (step, next_step) in enumerate(pairwise(steps), 1) if step != next_step), len(rows)]
     if not rows or len(cuts) > MAX_BLOCKS:
@@ -72,7 +72,7 @@ def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
 
 
 def _names(rows: Sequence[SampleRow]) -> list[bytes]:
-    """The names that a file gives to samples; none without one for each. Epochs may repeat names."""
+    """The names of samples in their file, with the epoch, which may repeat them; none if some have no name."""
     names = list(map(attrgetter("uid"), rows))
     if not all(names):
         if rows[0].index.endswith(str(rows[0].start)):
@@ -84,7 +84,7 @@ def _names(rows: Sequence[SampleRow]) -> list[bytes]:
 
 
 class LaunchPlaces(NamedTuple):
-    """Where launches after the first begin in a source: the split, and the first step that each wrote, by place."""
+    """Where launches after the first begin in a source: by place, the split and the first step of each."""
 
     certain: dict[int, tuple[str, int]]
     doubtful: dict[int, tuple[str, int]]
@@ -108,7 +108,7 @@ def launches_of(blocks: Iterable[StepBlock]) -> LaunchPlaces:
 def _find(members: Sequence[StepBlock], places: LaunchPlaces) -> None:
     """Add the launches of one split."""
     known: dict[int, StepBlock] = {}
-    """What the launches so far wrote of each step; a later launch replaces what an earlier one wrote."""
+    """The blocks of the launches so far, by step; a later launch replaces those of an earlier one."""
     again: set[int] = set()
     """The steps that the present launch has written."""
     last = first = highest = members[0].step
@@ -130,7 +130,7 @@ def _find(members: Sequence[StepBlock], places: LaunchPlaces) -> None:
 def _verdict(
     known: Mapping[int, StepBlock], last: int, members: Sequence[StepBlock], place: int, ahead: int, *, is_first: bool
 ) -> bool | None:
-    """Tell whether a launch begins at a place for certain, perhaps (False) or not (None)."""
+    """Tell whether a launch begins at a place: True for certain, False for perhaps, None for no."""
     is_far, step = ahead >= FAR, members[place].step
     after: dict[int, StepBlock] = {}
     before = step
@@ -160,7 +160,7 @@ def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
 def places_of(
     launches: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]
 ) -> dict[str, tuple[int, ...]]:
-    """The launches of sources that agree: ranks with files of their own resume together."""
+    """The launches of the sources that agree: ranks with files of their own resume together."""
     places: dict[str, tuple[int, ...]] = {}
     for name, own in launches.items():
         first: dict[str, int] = {}
@@ -181,10 +181,10 @@ def number_launches(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
 
 
 def older_steps(times: Mapping[int, float]) -> list[int]:
-    """The steps whose files are left from an earlier launch, if the times say so: by step, when its files were written.
+    """The steps whose files an earlier launch left, by the times at which the files of each step were written.
 
-    The newest files end at a step before the last; with those before they rise, as the others do; and the launch
-    began long after the last of the others, compared with the time between two files of one launch.
+    Then the newest file is one of a step before the last; times rise with the steps of each launch; and the second
+    launch began long after the end of the first, compared with the time between two files of one launch.
     """
     steps = sorted(times)
     if len(steps) < FAR:
@@ -209,11 +209,11 @@ class RunLaunches:
 
     def __init__(self) -> None:
         self._places: dict[str, LaunchPlaces] = {}
-        """By source; nothing for one that was never written on from an earlier step."""
+        """By source, without those that never went back to an earlier step."""
         self._last_steps: dict[tuple[str, str], int] = {}
         """The last step of each source in each split."""
         self._unchecked: set[str] = set()
-        """The sources of which new rows go back to earlier steps."""
+        """The sources whose new rows go back to earlier steps."""
 
     def learn(self, name: str, blocks: Sequence[StepBlock]) -> None:
         """Learn the steps of a part of a source."""
@@ -225,14 +225,14 @@ class RunLaunches:
             self._last_steps[key] = max(last, block.step)
 
     def forget(self, names: Collection[str]) -> None:
-        """Forget what is known of sources that are gone, or no longer what they were."""
+        """Forget sources that are gone, or were replaced."""
         if names:
             self._last_steps = {key: last for key, last in self._last_steps.items() if key[0] not in names}
             self._places = {name: places for name, places in self._places.items() if name not in names}
             self._unchecked |= {*names}
 
     def find(self, blocks_of: Callable[[str], Sequence[StepBlock] | None]) -> dict[str, tuple[int, ...]] | None:
-        """Find the launches of all sources; None if none goes back. `blocks_of` is None while a part is lacking."""
+        """Find the launches of all sources; None if no source goes back. `blocks_of` is None if a part is missing."""
         names, self._unchecked = self._unchecked, set()
         for name in names:
             blocks = blocks_of(name)
@@ -241,7 +241,7 @@ class RunLaunches:
         return places_of(self._places, self._last_steps) if names else None
 
     def doubts(self) -> list[str]:
-        """Say where launches may have begun without anything that proves it, a sentence for each source."""
+        """Where launches may have begun without a proof: a sentence for each source."""
         places, doubts = {**self._places}, []
         known = places_of(places, {**self._last_steps})
         for name, own in sorted(places.items()):

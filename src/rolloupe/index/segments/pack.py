@@ -1,8 +1,8 @@
 """A pack: the rows of many small segments in one file, since opening a file costs more than reading its rows.
 
 Segments remain the truth: a pack is a quicker way to read some of them, and may be deleted at any time; it is then
-written again. Its name follows from the content of its members, so that all viewers make the same packs, and none
-mistakes one for the pack of newer segments with other content.
+written again. Its name follows from the contents of its members, so all viewers make the same packs, and none takes it
+for the pack of other segments.
 """
 
 import contextlib
@@ -54,7 +54,7 @@ def path_of(folder: Path, members: Iterable[Segment]) -> Path:
     """The path of the pack of these segments within the index of their run."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     for path, meta in ((segment.path, segment.meta) for segment in members):
-        # tells it from all that ever had the same name, as after a file was rewritten in place, on every machine
+        # the same on every machine, and different from former segments of that name: a file may be rewritten in place
         print_, stamp = meta.fingerprint, sum(stats.stamp for stats in meta.step_stats)
         words = path.stem, meta.scalar_bytes, meta.rows, stamp, print_.stop, print_.state.size, print_.state.mtime_ns
         digest.update(" ".join([*map(str, words), ""]).encode() + print_.head + print_.tail + print_.between)
@@ -63,7 +63,7 @@ def path_of(folder: Path, members: Iterable[Segment]) -> Path:
 
 def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
     """The path of a pack's derived metrics; None while some segment has none."""
-    versions: list[tuple[object, ...]] = []  # what the values depend on besides the samples
+    versions: list[tuple[object, ...]] = []  # the values depend on these besides the samples
     for derived in (segment.derived for segment in members):
         if derived is None:
             return None
@@ -90,7 +90,7 @@ def write(path: Path, members: Sequence[PackMember], *, is_derived: bool) -> boo
             table = table.append_column(PIECE, names.dictionary_encode())
         tables.append(table)
     whole = pa.concat_tables(tables, promote_options="permissive").unify_dictionaries()
-    atomic.write(path, parquet_of(whole, ROW_GROUP))
+    atomic.write(path, parquet_of(whole, row_group_size=ROW_GROUP))
     return True
 
 
@@ -100,7 +100,7 @@ def _piece_name(pack: Path, name: str) -> str:
 
 
 class ReadPlan(NamedTuple):
-    """How to read pieces: single segments, whole packs, and packs of which a query needs only the segments `names`.
+    """How to read pieces: single segments, whole packs, and only the segments `names` of other packs.
 
     In a plan with derived metrics, segments that have some follow the others, and all packs have some.
     """

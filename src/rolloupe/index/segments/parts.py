@@ -42,10 +42,7 @@ def parts_of(splittable: bool, size: int) -> int:
 
 
 def parts_with_data(location: Location, count: int) -> list[int]:
-    """The parts of a file of `count` parts but those within a hole of a sparse file; one in which a hole begins counts.
-
-    All of them if the file cannot be opened: whoever scans it says why.
-    """
+    """The parts of a file without those inside a hole of a sparse file; all parts if the file cannot be opened."""
     parts = [0]
     try:
         with open_file(location, buffering=0) as file:
@@ -81,7 +78,7 @@ SUFFIX = ".jsonl"
 
 
 class ScoreLine(msgspec.Struct, omit_defaults=True):
-    """One line of such a file."""
+    """A line of a file of scores."""
 
     place: str = ""
     id: str = ""
@@ -89,7 +86,7 @@ class ScoreLine(msgspec.Struct, omit_defaults=True):
     metrics: dict[str, float] = {}
     tags: dict[str, str] = {}
     about: dict[str, Any] = {}
-    """Of the first line: how the scores were made."""
+    """In the first line: how the scores were made."""
 
 
 _decode_scores = msgspec.json.Decoder(ScoreLine).decode
@@ -110,7 +107,7 @@ def scan_scores(source: Source, start: int, stop: int) -> Iterator[Annotation | 
 
 
 ANNOTATION_ROWS = 8192
-"""The number of annotations, sorted by uid, in a row group: queries skip groups by their least and greatest uid."""
+"""The annotations of a row group, sorted by uid: queries skip groups by their least and greatest uid."""
 
 PREVIEW_CHARS = 240
 END_CHARS = 160
@@ -145,7 +142,7 @@ class Scan(NamedTuple):
         return annotations_of(self.annotations, name) if self.source.annotates else table_of(self.rows, name)
 
     def as_stored(self) -> tuple[pa.Table, int | None]:
-        """The table to store, and the size of its row groups: annotations are sorted, to find those of one sample."""
+        """The table to store, and the size of its row groups: annotations are sorted to find those of one sample."""
         table = self.table()
         if not self.source.annotates:
             return table, None
@@ -187,7 +184,7 @@ class RowShortener:
         self._prompt, self._kept = "", ("", 0)
 
     def shorten(self, row: SampleRow) -> SampleRow:
-        """Cut the texts of a row down to what lists show, and add length, hash and stamp of the whole."""
+        """Cut the texts of a row to the length that lists show, and add length, hash and stamp of the whole."""
         prompt, response = row.prompt, row.response
         ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
         facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
@@ -204,7 +201,7 @@ class RowShortener:
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:
-    """Identify a prompt across steps, whatever its groups are called at each."""
+    """Identify a prompt across steps, even if its groups have other names."""
     name = prompt if prompt and not prompt.isspace() else f"\0{group}"
     digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
     return int.from_bytes(digest, "big", signed=True)

@@ -9,10 +9,10 @@ import contextlib
 import errno
 import hashlib
 import os
-import stat
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -22,7 +22,7 @@ from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import names_of
-from rolloupe.index.segments.kind import NEVER, BackfillJob, SegmentKind, SegmentMeta, SegmentSource
+from rolloupe.index.segments.kind import NEVER, SegmentKind, SegmentMeta
 from rolloupe.index.segments.parts import (
     Scan,
     annotations_of,
@@ -33,11 +33,8 @@ from rolloupe.index.segments.parts import (
     table_of,
 )
 from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
-from rolloupe.model import Problem, RunInfo, Source
+from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import atomic, open_file, open_state
-
-_NEVER_WAIT = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-"""A pipe without a writer would block for ever."""
 
 
 def is_readable(path: Path) -> bool:
@@ -52,20 +49,15 @@ def is_readable(path: Path) -> bool:
 
 
 def contents_of(path: Path | str, most_bytes: int) -> bytes:
-    """Read a file. Raises OSError, and ValueError for one of more bytes or a pipe: others may write to the index."""
-    descriptor = os.open(path, os.O_RDONLY | _NEVER_WAIT)
-    try:
-        state = os.fstat(descriptor)
-        if not stat.S_ISREG(state.st_mode) or state.st_size > most_bytes:
+    """Read a file. Raises OSError, and ValueError for a larger file: others may write to the index."""
+    with open_file(Location(os.fspath(path), os.sep), buffering=0) as file:
+        if open_state(file).st_size > most_bytes:
             raise ValueError(f"{path} is no file of an index")
-        with open(descriptor, "rb", buffering=0, closefd=False) as file:
-            return file.read()
-    finally:
-        os.close(descriptor)
+        return file.read()
 
 
 def discard(path: Path) -> None:
-    """Remove all files of a segment, its numbers last: they tell which source it was of."""
+    """Remove all files of a segment, its numbers last: they name its source."""
     own = path.with_suffix(".meta"), path
     others = [file for file in path.parent.glob(f"{path.stem}.*") if file not in own]
     for file in (*others, *own):
@@ -84,7 +76,7 @@ PACK = ".pack.parquet"
 
 
 META_BYTES = 64 * 2**20
-"""A larger `.meta` is nobody's: most have a kilobyte, one of thousands of steps a few megabytes."""
+"""A larger file is no `.meta`: most have a kilobyte, one of thousands of steps a few megabytes."""
 
 MAX_PROBLEMS = 1_000
 """The maximum number of listed problems: the first ones, and the last, which explains the end; all are counted."""
@@ -96,7 +88,7 @@ LZ4 = pa.Codec("lz4")
 
 
 def numbers_of(folder: Path, meta: SegmentMeta) -> Path:
-    """The path of a segment's numbers. Its name follows from the contents: one of a replaced source has another."""
+    """The path of a segment's numbers. The name follows from the contents, so a replaced source leads to another."""
     key = hashlib.blake2b(meta.source.encode("utf-8", "surrogateescape"), digest_size=10).hexdigest()
     word = hashlib.blake2b(meta.texts_from.encode("utf-8", "surrogateescape"), digest_size=5).hexdigest()
     texts = f"-{word}" if meta.texts_from else ""
@@ -114,8 +106,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
     # the stream's extent is measured before the scan: additions in between are scanned again, never lost
     reached, file_bytes = extent(source.location, stop) if is_open else (stop, None)
     records = scan(run, source, start, stop, ended)
-    stop = reached
-    covered = records.stop if records.unfinished else max(records.stop, stop)
+    covered = records.stop if records.unfinished else max(records.stop, reached)
     with open_file(source.location) as file:
         now = open_state(file)
         if state.device != fingerprint.STREAM and (now.st_dev, now.st_ino) != (state.device, state.inode):
@@ -123,8 +114,9 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, records, print_)
     meta.start, meta.stop = start, covered
-    meta.complete = splittable and stop == grid_span(part)[1] and not records.unfinished
-    numbers = parquet_of(*records.as_stored())
+    meta.complete = splittable and reached == grid_span(part)[1] and not records.unfinished
+    table, group_rows = records.as_stored()
+    numbers = parquet_of(table, row_group_size=group_rows)
     meta.scalar_bytes = numbers.nbytes
     digest = hashlib.blake2b(numbers, digest_size=6)
     digest.update(print_.contents)
@@ -132,65 +124,27 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
     path = numbers_of(folder, meta)
     old = read_meta(path.with_suffix(".meta"))
     if old is not None and not fingerprint.still_holds(source.location, old.fingerprint, state):
-        discard(path)  # the source has changed since, in texts that the name does not follow from
+        discard(path)  # the source has other texts now, which have no part in the name
     atomic.write(path, numbers)
     atomic.write(path.with_suffix(".meta"), encoded(meta))
     return meta
 
 
 def write_groups(path: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> None:
-    """Write tables as the row groups of a file, one after another, so that one alone is in memory."""
-    with (
-        atomic.replacing(path) as file,
-        pq.ParquetWriter(
-            file,
-            schema,
-            compression=ZSTD.name,
-            compression_level=ZSTD.compression_level,
-            use_dictionary=False,
-        ) as writer,
-    ):
+    """Write tables as the row groups of a file, one after another, so that only one is in memory."""
+    codec = {"compression": ZSTD.name, "compression_level": ZSTD.compression_level}
+    with atomic.replacing(path) as file, pq.ParquetWriter(file, schema, use_dictionary=False, **codec) as writer:
         for group in groups:
             writer.write_table(group)
 
 
-def parquet_of(
-    table: pa.Table,
-    row_group_size: int | None = None,
-    codec: pa.Codec = ZSTD,
-    encodings: Mapping[str, str] | None = None,
-    *,
-    repeats: bool = False,
-) -> memoryview:
-    """The contents of a Parquet file. `repeats` says that most columns have few values, which are then stored once."""
-    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # values, stored by number
-    sink = pa.BufferOutputStream()  # one write in place of one a page
-    pq.write_table(
-        table,
-        sink,
-        compression=codec.name,
-        compression_level=codec.compression_level,
-        use_dictionary=repeats or few or False,
-        row_group_size=row_group_size,
-        column_encoding=None if encodings is None else dict(encodings),
-    )
+def parquet_of(table: pa.Table, codec: pa.Codec = ZSTD, **options: Any) -> memoryview:
+    """The contents of a Parquet file, made with further options of `write_table`."""
+    few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # each value is stored once
+    sink = pa.BufferOutputStream()  # one write instead of one per page
+    options = {"use_dictionary": few or False, **options}
+    pq.write_table(table, sink, compression=codec.name, compression_level=codec.compression_level, **options)
     return memoryview(sink.getvalue())
-
-
-def has_other_texts(source: Source, meta: SegmentMeta) -> bool:
-    """Tell whether a segment that needs texts from another file may now get them from a different one."""
-    return source.texts_from != meta.texts_from and bool(meta.texts_from or meta.lacks_prompts)
-
-
-def source_of(job: BackfillJob, ended: threading.Event = NEVER) -> SegmentSource | None:
-    """The records of a segment; None if its files have changed since the scan."""
-    source, meta = job.source, job.meta
-    if has_other_texts(source, meta):
-        return None
-    state = fingerprint.state_of_source(source)
-    if state is None or not fingerprint.still_holds(source.location, meta.fingerprint, state):
-        return None
-    return SegmentSource(job, ended)
 
 
 def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Fingerprint) -> SegmentMeta:
@@ -215,18 +169,13 @@ def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Finger
 
 
 def has_columns(path: Path) -> bool:
-    """Tell whether a file of numbers has the columns that queries name: somebody else may have written it."""
+    """Tell whether a file of numbers has the columns that queries name: another program may have written it."""
     try:
-        schema = pq.read_schema(path)
+        fields = {(field.name, field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException):
         return False
-    return any(
-        all(
-            schema.get_field_index(field.name) >= 0 and schema.field(field.name).type == field.type
-            for field in table.schema
-        )
-        for table in (table_of([], ""), annotations_of([], ""))
-    )
+    tables = table_of([], ""), annotations_of([], "")
+    return any(fields.issuperset((field.name, field.type) for field in table.schema) for table in tables)
 
 
 def read_meta(path: Path | str, numbers: Path | str = "", contents: bytes | None = None) -> SegmentMeta | None:

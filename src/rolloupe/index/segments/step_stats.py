@@ -26,7 +26,7 @@ from rolloupe.index.segments.columns import names_of
 from rolloupe.model import SampleRow, SeriesFacts
 
 MAX_TOKENS = 16
-"""More than a person looks into at a time; few enough to keep in memory for every step of a run."""
+"""More tokens than a person looks at; few enough to keep in memory for every step of a run."""
 
 _PLACE = struct.Struct("<dqq")
 """Value, token, and first byte of the sample."""
@@ -56,7 +56,7 @@ class Extremes(Struct, array_like=True, frozen=True):
 
 
 def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
-    """The most extreme of some tokens; those of equal value in the order of the files."""
+    """The most extreme tokens, in order; those of equal value in the order of the files."""
     sign = -1.0 if highest else 1.0
     return heapq.nsmallest(
         MAX_TOKENS, tokens, key=lambda token: (sign * token.value, token.source, token.start, token.part)
@@ -89,7 +89,7 @@ class Moments(Struct, array_like=True, gc=False):
 
     count: int = 0
     total: float = 0.0
-    """Their sum, in units of `UNIT`: what is smaller than 1e-290 vanishes."""
+    """Their sum, in units of `UNIT`: values below 1e-290 vanish."""
     spread: float = 0.0
     """The root of the sum of the squared distances from their mean, in units of `UNIT`."""
     min: float = math.inf
@@ -116,7 +116,7 @@ class Moments(Struct, array_like=True, gc=False):
 
 
 NUMBERS = 5
-"""As many as `Moments` has fields."""
+"""The number of fields of `Moments`."""
 
 T = TypeVar("T")
 
@@ -162,9 +162,6 @@ class MomentsByName(Mapping[str, Moments]):
     def __reduce__(self) -> tuple[Any, ...]:
         return MomentsByName, (tuple(self._places), self._packed)
 
-    def __repr__(self) -> str:
-        return f"MomentsByName({dict(self)})"
-
     @property
     def names(self) -> tuple[str, ...]:
         """The names, in order."""
@@ -181,7 +178,7 @@ NO_MOMENTS = MomentsByName()
 
 
 def by_name(moments: Mapping[str, Moments]) -> MomentsByName:
-    """Pack moments; those of no value are left out."""
+    """Pack moments, without those of no value."""
     kept = {name: own for name, own in moments.items() if own.count}
     numbers = [(own.count, own.total, own.spread, own.min, own.max) for own in kept.values()]
     if all(own == _of_one(own.min) for own in kept.values()):
@@ -255,8 +252,8 @@ class SeriesStats(Struct, array_like=True, gc=False):
 class StepStats(Struct, array_like=True, gc=False):
     """The statistics of one step of one split: rows, distinct groups, and moments by column or sample metric.
 
-    The rows are those of the greatest launch, and those without a launch. Moments cover the trained samples only, as
-    far as their own file marks them: no trainer reports a mean reward that includes discarded samples.
+    The rows are those of the greatest launch, and those without a launch. Moments leave out the samples that their own
+    file marks as discarded: no trainer reports a mean reward that includes these.
     """
 
     split: str

@@ -1,6 +1,6 @@
-"""Which annotations concern the tokens of which samples: joined by uid in memory, again whenever segments change.
+"""Joins annotations to the samples whose tokens they concern, by uid and in memory, whenever segments change.
 
-Hashes stand for uids: whoever reads the series of an annotation compares the uids themselves.
+Hashes stand for uids: the reader of an annotation's series compares the uids themselves.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ Numbers = NDArray[np.int64]
 NO_UID = hash("")
 
 UNTOLD = -1
-"""In place of whether a sample was discarded."""
+"""Stands for an annotation that does not tell whether its sample was discarded."""
 
 
 class _Hashed(NamedTuple):
-    """The uids of a segment as hashes, and what each belongs to."""
+    """The uids of a segment as hashes, and the sample or annotation of each."""
 
     uids: Numbers
     places: Numbers
-    """Of samples, the row, shape (N, 1); of annotations, the start and the length in their source, shape (N, 2)."""
+    """For samples the row, shape (N, 1); for annotations the start and the length in their source, shape (N, 2)."""
     discarded: Numbers
-    """Of annotations, 1 if they discard their sample, 0 if they say that it was trained on, or `UNTOLD`; shape (N,)."""
+    """For annotations 1 if the sample was discarded, 0 if it was trained on, or `UNTOLD`; shape (N,)."""
 
 
 class _NotedPlaces(NamedTuple):
@@ -45,7 +45,7 @@ class _NotedPlaces(NamedTuple):
     places: Numbers = np.zeros((0, 4), np.int64)
     """Shape (N, 4): the row, the number of the source, the start, the length; those of a sample oldest first."""
     discarded: Numbers = np.zeros((0, 2), np.int64)
-    """Shape (N, 2): the rows of which annotations tell, and whether they were discarded."""
+    """Shape (N, 2): the rows about which annotations tell, and whether they were discarded."""
 
     def stamp(self) -> int:
         """A number that every viewer gives to these annotations, and to no others."""
@@ -83,7 +83,7 @@ class TokenAnnotations:
         return {path for path in before.keys() | self._stamps.keys() if before.get(path) != self._stamps.get(path)}
 
     def stamp(self, path: Path) -> int:
-        """Tells the annotations of a segment from others that it had before; 0 without any."""
+        """A number that changes with the annotations of a segment; 0 without any."""
         return self._stamps.get(path, 0)
 
     def of(self, path: Path) -> AnnotationState:
@@ -134,7 +134,7 @@ class TokenAnnotations:
         return noted
 
     def _discarded(self, samples: Sequence[Segment], annotations: Sequence[Segment]) -> dict[Path, Numbers]:
-        """As in `_NotedPlaces`. The newest annotation decides, and one of the sample before one of its trace."""
+        """As in `_NotedPlaces`. The newest annotation decides; one of the sample comes before one of its trace."""
         in_order = sorted(annotations, key=lambda segment: (text.natural(segment.meta.source), segment.meta.start))
         read = [self._hashed[segment.path][1] for segment in in_order]
         uids, flags = (

@@ -20,9 +20,7 @@ from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.segments.derived_values import add_values, may_have_tokens, read_derived
 from rolloupe.index.segments.kind import (
-    Backfilled,
     DerivedMeta,
-    SegmentInputs,
     SegmentKind,
     SegmentMeta,
     SegmentSource,
@@ -33,7 +31,7 @@ from rolloupe.index.segments.parts import WORD
 from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import MAX_SERIES
 from rolloupe.index.token_stats import words
-from rolloupe.index.token_stats.series import PositionRuns, PositionTotals, SeriesTotals
+from rolloupe.index.token_stats.series import PositionRuns, PositionSums, SeriesTotals, no_positions
 from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
 from rolloupe.model import Locator, Problem, RunLoss, SampleRow
 from rolloupe.storage import atomic
@@ -48,12 +46,12 @@ class MaskedSums(NamedTuple):
     tokens: int = 0
     masked: int = 0
     high: int = 0
-    """Taken out because they had moved up too far."""
+    """The number of tokens taken out because they moved up too far."""
     low: int = 0
     update: float = 0.0
     """The sum of `abs(g)` if no token were taken out."""
     lost: float = 0.0
-    """That of the tokens taken out."""
+    """The same sum over the tokens taken out."""
 
     def plus(self, other: "MaskedSums") -> "MaskedSums":
         """The sums over both, which have the same thresholds."""
@@ -62,30 +60,28 @@ class MaskedSums(NamedTuple):
 
 
 def loss_stamp(loss: RunLoss | None) -> str:
-    """Tells the thresholds of a run from others that it may have had before."""
+    """The rule of a run and its thresholds as a string; empty without a rule."""
     return "" if loss is None else f"{loss.rule} {sorted(loss.thresholds.items())}"
 
 
 def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums]:
-    """The sums of a batch for each rule that its series suffice for, and for the recorded flags."""
+    """The sums of a batch for each rule whose series it has, and for the recorded flags."""
     inputs = batch.loss_inputs
     if inputs is None:
         return {}
     under = inputs.loss_mask
-    sums, full_sizes = dict[str, MaskedSums](), dict[bool, Floats]()
+    sums = dict[str, MaskedSums]()
+    full_sizes = dict[bool, Floats]()  # of the update if no token were taken out; rules with the same ratio share them
 
     def add(name: str, thresholds: dict[str, float], masked: Flags, high: Flags, low: Flags) -> None:
         rule = tokens.update_rule(name, {})
-        if (
-            rule.is_of_sequence not in full_sizes
-        ):  # what it would push if it took no token out: those of one ratio share it
+        full = full_sizes.get(rule.is_of_sequence)
+        if full is None:
             sizes = np.abs(rule.full_coefficients(inputs))
             has_all = sizes.sum() <= tokens.MAX_SIZE
-            full_sizes[rule.is_of_sequence] = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
-        full, counts = (
-            full_sizes[rule.is_of_sequence],
-            (int(np.count_nonzero(flags)) for flags in (under, masked, high, low)),
-        )
+            full = sizes if has_all else np.where(tokens.is_summed(sizes), sizes, 0.0)
+            full_sizes[rule.is_of_sequence] = full
+        counts = (int(np.count_nonzero(flags)) for flags in (under, masked, high, low))
         lost = float(full[np.flatnonzero(masked)].sum())
         sums[name] = MaskedSums._make([thresholds, *counts, float(full.sum()), lost])
 
@@ -94,11 +90,9 @@ def masked_sums(batch: TokenBatch, loss: RunLoss | None) -> dict[str, MaskedSums
             flags = rule.flags_of(batch.series[compared].values, inputs.advantages, under)
             add(rule.name, rule.thresholds, *flags)
         if inputs.recorded_mask is not None:
-            none = np.zeros(len(batch))
-            high, low = (
-                (batch.series[name].values if name in batch.series else none) == 1
-                for name in ("is_masked_high", "is_masked_low")
-            )
+            names = ("is_masked_high", "is_masked_low")
+            none = np.zeros(len(batch), np.bool_)
+            high, low = (batch.series[name].values == 1 if name in batch.series else none for name in names)
             add(tokens.RECORDED, {}, inputs.recorded_mask & under, high & under, low & under)
     return sums
 
@@ -111,10 +105,10 @@ VERSION = 10
 ENDING = ".tokens.parquet"
 
 WORDS = ".words" + ENDING
-"""The ending of the file of the words of a segment, and of the samples that have them."""
+"""The ending of the file with the words of a segment and the samples that have them."""
 
 BATCH_TOKENS = 2**17
-"""How many tokens to compute together."""
+"""The number of tokens to compute together."""
 
 KEPT_MEMORY = 2**25 - 2**16
 """glibc gives freed memory back at once, and asks for it again array by array: a sixth of the time of a pass. Once it
@@ -123,7 +117,7 @@ has freed an array so large, just below the largest that it learns from, it keep
 KEPT = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
 
 WHOLE_STEP = ""
-"""In place of a series: the row with what concerns all tokens of a step."""
+"""Stands for a series in the row with the facts about all tokens of a step."""
 
 StepOfLaunch = tuple[str, int, int]
 """Split, step and launch."""
@@ -139,25 +133,25 @@ def words_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
 
 
-def _is_written(path: Path, meta: SegmentMeta, beside: SegmentInputs) -> bool:
-    if meta.annotates or not (beside.annotations or may_have_tokens(meta)):
+def _is_written(path: Path, meta: SegmentMeta, annotations: int, loss: RunLoss | None, _: object) -> bool:
+    if meta.annotates or not (annotations or may_have_tokens(meta)):
         return True
     about = read_derived(path, meta)
     if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
-    is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, beside.annotations)
+    is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, annotations)
     if about.tokens.size_bytes:
-        is_same &= about.tokens.loss == loss_stamp(beside.loss)
+        is_same &= about.tokens.loss == loss_stamp(loss)
     return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
 def has_file(path: Path, mark: TokenMark) -> bool:
-    """True if the file of statistics that a mark tells of is there, or none was written."""
+    """True if the file of statistics is there, or none was written."""
     return not mark.size_bytes or size_of(tokens_file_of(path)) == mark.size_bytes
 
 
 def has_words(path: Path, mark: TokenMark) -> bool:
-    """The same of the file of words."""
+    """True if the file of words is there, or none was written."""
     return not mark.words_bytes or size_of(words_file_of(path)) == mark.words_bytes
 
 
@@ -197,7 +191,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
 
 
 def rows_of(path: Path) -> list[SampleRow]:
-    """The rows of a segment, with what statistics need of them."""
+    """The rows of a segment, with the fields that statistics need."""
     names = ("split", "step", "launch", "discarded", "advantage", "byte_start", "byte_length", "part")
     with pq.ParquetFile(path) as file:
         columns = [column.to_pylist() for column in file.read(columns=list(names), use_threads=False).select(names)]
@@ -224,12 +218,12 @@ class _StepTotals:
     def __init__(self, loss: RunLoss | None, *, has_moments: bool) -> None:
         self._loss, self._has_moments = loss, has_moments
         self.series: dict[str, SeriesTotals] = {}
-        self.positions: dict[str, PositionTotals] = defaultdict(PositionTotals)
+        self.positions: dict[str, PositionSums] = defaultdict(no_positions)
         self.words = WordTotals()
         self.masked: dict[str, MaskedSums] = {}
 
     def rows(self) -> dict[str, SeriesTotals]:
-        """The totals of each series; before them, under `WHOLE_STEP`, none."""
+        """The totals of each series, after empty ones under `WHOLE_STEP`."""
         return {WHOLE_STEP: SeriesTotals("recorded", has_moments=self._has_moments), **self.series}
 
     def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
@@ -341,4 +335,4 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
 COUNTS = ("tokens", "infinite", "samples")
 SUMS = ("total", "mean_total", "low", "high", "spread")
 
-TOKENS = SegmentKind("tokens", VERSION, ENDING, is_budgeted=True, backfilled=Backfilled(_is_written, _write, "tokens"))
+TOKENS = SegmentKind("tokens", VERSION, ENDING, "tokens", _is_written, _write, [tokens_file_of, words_file_of])

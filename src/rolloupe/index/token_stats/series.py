@@ -12,17 +12,17 @@ from rolloupe.index.segments.step_stats import UNIT, Moments, moments_of
 from rolloupe.tokens import Floats, Origin, Reduced, TokenBatch
 
 SHIFT = 16
-"""How many of the 32 bits do not count."""
+"""The number of low bits of a 32-bit float that a bucket leaves out."""
 
 NEGATIVE = 0x8000
 LARGEST = float(np.finfo(np.float32).max)
-"""Larger values count as this one; the extremes of a series are kept beside its histogram."""
+"""Larger values count as this value; the extremes of a series are kept beside its histogram."""
 
 Buckets = NDArray[np.uint32]
 
 
 class Histogram(NamedTuple):
-    """How many values each bucket holds; buckets without a value are left out. Both arrays have the shape (B,)."""
+    """The number of values in each bucket that has some. Both arrays have the shape (B,)."""
 
     buckets: Buckets
     counts: NDArray[np.int64]
@@ -68,7 +68,7 @@ def histogram_of(values: Floats) -> Histogram:
 
 
 def merged_histograms(some: Iterable[Histogram]) -> Histogram:
-    """The histogram of all their values."""
+    """The histogram of the values of all histograms."""
     parts = list(some)
     if len(parts) < 2:
         return parts[0] if parts else EMPTY_HISTOGRAM
@@ -107,6 +107,23 @@ class PositionSums(NamedTuple):
     tokens: NDArray[np.int64]
     total: Floats
 
+    def add(self, other: "PositionSums") -> None:
+        """Add the sums over other tokens, in no more buckets."""
+        count = len(other.tokens)
+        self.tokens[:count] += other.tokens
+        with np.errstate(over="ignore"):
+            self.total[:count] += other.total
+
+    def packed(self) -> tuple[bytes, bytes]:
+        """The sums as bytes, up to the last bucket with a value."""
+        count = int(np.flatnonzero(self.tokens)[-1]) + 1 if self.tokens.any() else 0
+        return self.tokens[:count].astype("<i8").tobytes(), self.total[:count].astype("<f8").tobytes()
+
+
+def no_positions(count: int = len(EDGES)) -> PositionSums:
+    """The sums over no tokens."""
+    return PositionSums(np.zeros(count, np.int64), np.zeros(count))
+
 
 class PositionRuns:
     """The trained tokens of a batch in runs: neighbours of one sample in one bucket.
@@ -126,7 +143,7 @@ class PositionRuns:
         """The sums over the finite values of a series, for all buckets."""
         values = self._of_trained(values)
         if not len(values):
-            return PositionSums(np.zeros(len(EDGES), np.int64), np.zeros(len(EDGES)))
+            return no_positions()
         with np.errstate(all="ignore"):
             totals, counts = np.add.reduceat(values, self._starts), self._lengths
         if not np.isfinite(totals).all():
@@ -142,47 +159,27 @@ class PositionRuns:
         return values if self._trained is None else values.take(self._trained)
 
 
-class PositionTotals:
-    """Sums of a series over the batches seen so far."""
-
-    def __init__(self) -> None:
-        self._tokens, self._total = np.zeros(len(EDGES), np.int64), np.zeros(len(EDGES))
-
-    def add(self, sums: PositionSums) -> None:
-        """Add the sums of a batch."""
-        self._tokens += sums.tokens
-        with np.errstate(over="ignore"):
-            self._total += sums.total
-
-    def packed(self) -> tuple[bytes, bytes]:
-        """The sums as bytes, up to the last bucket with a value."""
-        count = int(np.flatnonzero(self._tokens)[-1]) + 1 if self._tokens.any() else 0
-        return self._tokens[:count].astype("<i8").tobytes(), self._total[:count].astype("<f8").tobytes()
-
-
 def unpacked_positions(counts: bytes, totals: bytes) -> PositionSums:
-    """The sums that `PositionTotals.packed` gave as bytes."""
+    """The sums that `PositionSums.packed` gave as bytes."""
     return PositionSums(np.frombuffer(counts, "<i8").astype(np.int64), np.frombuffer(totals, "<f8"))
 
 
 def merged_positions(some: list[PositionSums]) -> PositionSums:
-    """The sums over all of some."""
-    longest = max((len(sums.tokens) for sums in some), default=0)
-    merged = PositionSums(np.zeros(longest, np.int64), np.zeros(longest))
+    """The sums over all tokens."""
+    merged = no_positions(max((len(sums.tokens) for sums in some), default=0))
     for sums in some:
-        merged.tokens[: len(sums.tokens)] += sums.tokens
-        merged.total[: len(sums.total)] += sums.total
+        merged.add(sums)
     return merged
 
 
 MAX_KEPT = 64
-"""As many as a table shows; few enough to keep for every series, step and piece of the index."""
+"""A table shows as many; few enough to keep for every series, step and piece of the index."""
 
 COMPARED_TOGETHER = 256
-"""How many tokens to compare at first by their most extreme one."""
+"""The number of neighbouring tokens that are first compared by their most extreme value."""
 
 BEGINNING = 4096
-"""How many values to look at first for one that may be frequent."""
+"""The number of values to search first for a value that may be frequent."""
 
 LONG_SAMPLE = 256
 """Samples with more tokens are looked at one by one."""
@@ -218,7 +215,7 @@ class KeptTokens:
         return [KeptToken(*token) for token in self._tuples()]
 
     def packed(self) -> bytes:
-        """The same as bytes. Half of a surrogate pair becomes a question mark."""
+        """The tokens as bytes. Half of a surrogate pair becomes a question mark."""
         try:
             return _encode(self._tuples())
         except UnicodeEncodeError:
@@ -229,7 +226,7 @@ class KeptTokens:
         return list(zip(self._values.tolist(), self._rows.tolist(), self._places.tolist(), words, strict=True))
 
     def add(self, batch: TokenBatch, values: Floats, reduced: Reduced) -> None:
-        """See the tokens of a batch."""
+        """Compare the tokens of a batch."""
         extremes = self._sign * (reduced.maxima if self._sign > 0 else reduced.minima)
         limit, is_later = -np.inf, int(batch.rows[0]) > self._last_row
         self._last_row = max(self._last_row, int(batch.rows[-1]))
@@ -267,7 +264,7 @@ class KeptTokens:
 
 
 def _bound(values: Floats, sign: float) -> float:
-    """A value that at least `MAX_KEPT` of the values reach, with this sign; minus infinity if none is found."""
+    """A value that at least `MAX_KEPT` of the values reach, with this sign; else minus infinity."""
     pieces = np.arange(0, len(values), COMPARED_TOGETHER)
     with np.errstate(invalid="ignore"):
         ends = np.maximum.reduceat(values, pieces) if sign > 0 else -np.minimum.reduceat(values, pieces)
@@ -276,7 +273,7 @@ def _bound(values: Floats, sign: float) -> float:
 
 
 def largest(values: Floats, most: int) -> Places:
-    """The places of so many of the largest values, in no order; of equal ones the first."""
+    """The places of the `most` largest values, in no order; of equal values the first."""
     if len(values) <= most:
         return np.arange(len(values))
     equal = np.flatnonzero(values == values.max())
@@ -288,7 +285,7 @@ def largest(values: Floats, most: int) -> Places:
 
 
 def _first_of(batch: TokenBatch, values: Floats, extremes: Floats, samples: Places, sign: float) -> Places:
-    """The first token of each of some samples that has the sample's extreme value, as in `_place_of`."""
+    """The first token of each sample that has the sample's extreme value, as in `_place_of`."""
     if len(batch.starts) * LONG_SAMPLE < len(values):
         ends = np.append(batch.starts, len(values))[samples + 1]
         places = zip(batch.starts[samples].tolist(), ends.tolist(), extremes[samples].tolist(), strict=True)
@@ -299,7 +296,7 @@ def _first_of(batch: TokenBatch, values: Floats, extremes: Floats, samples: Plac
 
 
 def _place_of(values: Floats, extreme: float, sign: float) -> int:
-    """The place of the first value that is the greatest or, with the sign -1, the least one."""
+    """The place of the first greatest value or, with the sign -1, of the first least value."""
     at = int(values.argmax() if sign > 0 else values.argmin())  # quicker than a comparison; NaN comes first
     return at if values[at] == extreme else int((values == extreme).argmax())
 
@@ -315,7 +312,7 @@ def _words_at(batch: TokenBatch, at: Places) -> NDArray[Any]:
 
 
 def most_extreme(tokens: Iterable[KeptToken], *, highest: bool) -> list[KeptToken]:
-    """The most extreme of some tokens."""
+    """The most extreme tokens, in order."""
     sign = -1.0 if highest else 1.0
     return sorted(tokens, key=lambda token: (sign * token.value, token.row, token.token))[:MAX_KEPT]
 
@@ -335,7 +332,7 @@ def unpacked_tokens(data: bytes) -> list[KeptToken]:
 
 
 MANY_HISTOGRAMS = 16
-"""How many histograms to hold before adding them up."""
+"""The number of histograms to hold before they are merged."""
 
 
 class SeriesTotals:
@@ -344,7 +341,7 @@ class SeriesTotals:
     def __init__(self, origin: Origin, *, has_moments: bool = False) -> None:
         self.origin = origin
         self.moments = Moments() if has_moments else None
-        """In place of those of the scan, which knew no annotation; None where that one counted the same samples."""
+        """Replace the moments of the scan, which knew no annotation; None if the scan counted the same samples."""
         self.tokens = self.infinite = self.samples = 0
         self.total = 0.0
         """The sum of the values, in units of `UNIT`."""
@@ -356,7 +353,7 @@ class SeriesTotals:
             for one_a_sample in (False, True)
             for highest in (False, True)
         ]
-        """The lowest and the highest tokens, of all and of one of each sample."""
+        """The lowest and the highest of all tokens, and of one token of each sample."""
         self._histograms: list[Histogram] = []
 
     def add(self, batch: TokenBatch, name: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
@@ -16,22 +16,19 @@ from rolloupe.storage import atomic
 from rolloupe.tokens import Floats, TokenBatch
 
 MAX_WORDS = 1024
-"""How many of the most frequent words to keep, and as many of those with most KL."""
+"""The number of the most frequent words to keep, and of the words with most KL."""
 
 MANY_BATCHES = 16
-"""How many batches to hold before adding them up."""
+"""The number of batches to hold before they are added up."""
 
 DENSE = 2**20
 """Ids below are counted in an array."""
 
 KLS = (*KL, "mismatch_kl")
-"""The KL whose sums are kept: the first of these series that samples have."""
-
-SAMPLING = "logprobs"
-
+"""The series whose sums are kept as KL: the first of these that samples have."""
 
 SUMS = 5
-"""How many sums there are of a word."""
+"""The number of sums of a word."""
 
 
 class KeptWords(NamedTuple):
@@ -40,10 +37,10 @@ class KeptWords(NamedTuple):
     words: Sequence[str | int]
     """The string of each, or its id where the records hold no strings."""
     sums: Floats
-    """Shape (5, W), over the trained tokens that are the word: their number, the sum of their KL, how many have a KL,
-    the sum of their probabilities at sampling, and how many have one."""
+    """Shape (5, W), over the trained tokens that are the word: their number; the sum of their KL, and the number with
+    a KL; the sum of their probabilities at sampling, and the number with a probability."""
     tokens: int
-    """How many tokens have a word, left out or not."""
+    """The number of tokens with a word, left out or not."""
     kl: str = ""
     """The series that is summed as KL; empty if the samples have no KL."""
 
@@ -53,10 +50,8 @@ class KeptWords(NamedTuple):
         return int(self.sums[0].sum()) == self.tokens
 
 
-class _WordColumns(NamedTuple):
-    words: NDArray[np.int64]
-    sums: Floats
-    """As in `KeptWords`."""
+_WordSums: TypeAlias = tuple[NDArray[np.int64], Floats]
+"""The numbers of words, and their sums as in `KeptWords`."""
 
 
 class WordNumbers:
@@ -85,7 +80,7 @@ class WordTotals:
 
     def __init__(self) -> None:
         self.kl = ""
-        self._batches: list[_WordColumns] = []
+        self._batches: list[_WordSums] = []
 
     def add(self, batch: TokenBatch, words: NDArray[np.int64] | None) -> None:
         """Add the trained tokens of a batch, whose words have these numbers."""
@@ -103,16 +98,16 @@ class WordTotals:
 
     def kept(self, vocabulary: WordNumbers) -> KeptWords:
         """The most frequent words, and those with most KL."""
-        merged = _merged_words(self._batches)
-        counts, kl, *_ = merged.sums
+        words, sums = _merged_words(self._batches)
+        counts, kl, *_ = sums
         total = int(counts.sum())
-        if len(merged.words) > 2 * MAX_WORDS:
+        if len(words) > 2 * MAX_WORDS:
             at = np.union1d(largest(counts, MAX_WORDS), largest(np.abs(kl), MAX_WORDS))
-            merged = _WordColumns(merged.words[at], merged.sums[:, at])
-        return KeptWords(vocabulary.words(merged.words), merged.sums, total, self.kl)
+            words, sums = words[at], sums[:, at]
+        return KeptWords(vocabulary.words(words), sums, total, self.kl)
 
 
-def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | None) -> _WordColumns:
+def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | None) -> _WordSums:
     if len(words) and words.min() >= 0 and words.max() < DENSE:
         distinct, places = None, words
     else:
@@ -122,11 +117,11 @@ def _summed(words: NDArray[np.int64], kl: Floats | None, probability: Floats | N
     if distinct is None:
         distinct = np.flatnonzero(counts)
         sums = [row[distinct] for row in sums]
-    return _WordColumns(distinct.astype(np.int64), np.stack(sums).astype(np.float64))
+    return distinct.astype(np.int64), np.stack(sums).astype(np.float64)
 
 
 def _of_series(places: NDArray[np.int64], counts: NDArray[np.int64], values: Floats | None) -> list[NDArray[Any]]:
-    """By word, the sum of the finite values of a series, and how many they are."""
+    """By word, the sum of the finite values of a series, and their number."""
     if values is None:
         return [np.zeros(len(counts))] * 2
     is_finite = np.isfinite(values)
@@ -135,14 +130,14 @@ def _of_series(places: NDArray[np.int64], counts: NDArray[np.int64], values: Flo
     return [np.bincount(places, np.where(is_finite, values, 0.0)), np.bincount(places, is_finite)]
 
 
-def _merged_words(some: Sequence[_WordColumns]) -> _WordColumns:
+def _merged_words(some: Sequence[_WordSums]) -> _WordSums:
     if not some:
-        return _WordColumns(np.zeros(0, np.int64), np.zeros((SUMS, 0)))
+        return np.zeros(0, np.int64), np.zeros((SUMS, 0))
     if len(some) == 1:
         return some[0]
-    words, places = np.unique(np.concatenate([columns.words for columns in some]), return_inverse=True)
-    sums = np.concatenate([columns.sums for columns in some], axis=1)
-    return _WordColumns(words, np.stack([np.bincount(places, row, len(words)) for row in sums]))
+    words, places = np.unique(np.concatenate([words for words, _ in some]), return_inverse=True)
+    sums = np.concatenate([sums for _, sums in some], axis=1)
+    return words, np.stack([np.bincount(places, row, len(words)) for row in sums])
 
 
 _decode = msgspec.msgpack.Decoder(tuple[list[str | int], bytes, int, str]).decode
@@ -201,7 +196,8 @@ class WordRows:
         })  # fmt: skip
         if strings:
             table = table.sort_by("word")
-        contents = parquet_of(table, WORDS_OF_GROUP, encodings={"rows.list.element": "DELTA_BINARY_PACKED"})
+        encodings = {"rows.list.element": "DELTA_BINARY_PACKED"}
+        contents = parquet_of(table, row_group_size=WORDS_OF_GROUP, column_encoding=encodings)
         atomic.write(path, contents)
         return contents.nbytes
 

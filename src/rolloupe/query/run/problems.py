@@ -185,7 +185,7 @@ def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
         return
     for name, start, length, part in places:
         size += length
-        if size > MOST_BYTES or time.monotonic() > until or (source := run.source(name)) is None:
+        if size > MOST_BYTES or time.monotonic() > until or (source := run.sources.get(name)) is None:
             return
         record = None
         with suppress(Exception):  # of a file that changes: its own problems say so

@@ -257,7 +257,7 @@ def raw(run: OpenRun, key: SampleKey) -> tuple[Locator, bytes]:
 
 def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
     """Return bytes of a file of the run, named as in `Problem.source`; fewer at its end. Raises `NotFound`."""
-    source = run.source(file)
+    source = run.sources.get(file)
     if source is not None:
         return run.format.read(source, max(0, start), max(0, length))
     by_name = {trainer_file.name: trainer_file for trainer_file in run.format.trainer_files(run.info)}
@@ -295,7 +295,7 @@ def annotation_table(run: OpenRun, uids: pa.ChunkedArray) -> pa.Table | None:
 
 def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
     """The source that holds a sample. Raises `SourceChanged` if it is gone."""
-    source = run.source(locator.source)
+    source = run.sources.get(locator.source)
     if source is None:
         raise SourceChanged(f"{locator.source} is gone: the sample {key} was in it when it was indexed")
     return source

@@ -190,7 +190,7 @@ def _with_texts(run: OpenRun, groups: Sequence[Sequence[LocatedItem]]) -> Iterat
         by_source[member.locator.source].add(member.locator)
     records: dict[Locator, Sample | Problem] = {}
     for name, locators in by_source.items():
-        source = run.source(name)
+        source = run.sources.get(name)
         if source is None:
             raise SourceChanged(f"{name} is gone: its samples were there when it was indexed. Next: try again")
         in_order = sorted(locators, key=lambda locator: (locator.start, len(locator.part), locator.part))

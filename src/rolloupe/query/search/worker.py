@@ -133,7 +133,7 @@ class SearchPart:
             return
         run = self.work.run
         try:
-            for batch in read_texts(run.info, run.source(self.piece.source), self.piece, self._names):
+            for batch in read_texts(run.info, run.sources.get(self.piece.source), self.piece, self._names):
                 if not go_on():
                     raise SearchStopped
                 if batch.is_scanned and self.piece.path is not None:

@@ -229,7 +229,7 @@ class Session:
         splits = query.splits(run, quick=True)
         has_split = split == "eval" or any(summary.name == split for summary in splits)
         steps = query.steps(run, split) if has_split else []
-        changed_s = run.changed_s()
+        changed_s = run.sources.changed_s()
         share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0
         catalogue = query.catalogue(run, split)
         is_annotated = bool(run.snapshot().annotations)  # which adds values whose range is not known

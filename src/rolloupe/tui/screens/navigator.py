@@ -233,7 +233,7 @@ class LiveRun:
 
     def show_age(self) -> None:
         if self.state is not None and self.state.is_live:
-            self.state.changed_s = self.session.run.changed_s()
+            self.state.changed_s = self.session.run.sources.changed_s()
             self._screen.bar("header").changed()
 
     def _take_state(self, state: RunState) -> None:
