@@ -34,7 +34,7 @@ MANIFEST_BYTES = 256 * 2**20
 """A larger file is no manifest: one of 20,000 segments has 60 MB."""
 
 FILE_BYTES = 2**30
-"""A larger file is none of an index: a part of a source has 16 MiB, or is a whole file."""
+"""A larger file is not part of an index: a part of a source has 16 MiB, or is a whole file."""
 
 TRIES = 1000
 """The number of times to publish when others are first."""
