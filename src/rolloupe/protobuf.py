@@ -1,13 +1,15 @@
-"""The fields of a protocol buffer, read as data: no descriptions of messages, no generated code.
+"""Reads the fields of protocol buffers as data, without descriptions of messages or generated code.
 
-Source: the encoding of protocol buffers, https://protobuf.dev/programming-guides/encoding/. Groups are not read.
+Source: https://protobuf.dev/programming-guides/encoding/. Groups are not read.
 """
 
+import struct
 from collections.abc import Iterator
 
 NUMBER, BYTES = 0, 2
+"""Kinds of values of no fixed size."""
 SIZES = {1: 8, 5: 4}
-"""Kinds of values; those of a fixed size with it."""
+"""The sizes of the other kinds."""
 
 
 class BadMessage(ValueError):
@@ -15,7 +17,7 @@ class BadMessage(ValueError):
 
 
 def fields(message: bytes, most: int = 1_000_000) -> Iterator[tuple[int, int | bytes]]:
-    """Yield numbers and values of the fields of a message; a value of a fixed size as its bytes.
+    """Yield the number and the value of each field of a message; a value of a fixed size as its bytes.
 
     Raises `BadMessage`, also for more than `most` fields.
     """
@@ -40,8 +42,18 @@ def fields(message: bytes, most: int = 1_000_000) -> Iterator[tuple[int, int | b
         at += size
 
 
+def members(message: object) -> dict[int, int | bytes]:
+    """Return the last value of each field of a message; none of a value that is no bytes. Raises `BadMessage`."""
+    return dict(fields(message)) if isinstance(message, bytes) else {}
+
+
+def repeated(message: bytes, field: int) -> Iterator[bytes]:
+    """Yield the values of a field that holds texts or messages. Raises `BadMessage`."""
+    return (value for number, value in fields(message) if number == field and isinstance(value, bytes))
+
+
 def varint(message: bytes, at: int) -> tuple[int, int]:
-    """Read an integer of seven bits a byte, and where it ends."""
+    """Read an integer of seven bits a byte; return it, and the place behind it. Raises `BadMessage`."""
     if at < len(message) and message[at] < 0x80:  # most are small
         return message[at], at + 1
     number = 0
@@ -54,5 +66,18 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def signed(number: int) -> int:
-    """Return the integer of which a negative one is stored with 64 bits."""
+    """Return an integer that is stored in 64 bits, as a negative one is, with its sign."""
     return number - 2**64 if number >= 2**63 else number
+
+
+def real(value: object) -> float | None:
+    """Read a float or a double from its bytes; None for anything else."""
+    if isinstance(value, bytes) and len(value) in (4, 8):
+        number: float = struct.unpack("<f" if len(value) == 4 else "<d", value)[0]
+        return number
+    return None
+
+
+def decoded(value: object) -> str:
+    """Read a text from its bytes; an empty one for anything else."""
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""

@@ -1,10 +1,10 @@
-"""Long arrays of numbers: cuts them out of a line and reads them apart from the rest.
+"""Cuts long arrays of numbers out of a line and reads them apart from the rest.
 
 Nearly all of a line with per-token arrays is digits, and turning them into Python floats takes nearly all the time of a
-scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a line with
-anything in doubt is decoded whole. An array is cut where it looks like a member, and a mark replaces it. Only if the
-decoded object holds that mark under that key was the array a member of the line itself, the last of its name, and
-neither a member of an inner object nor a piece of a text.
+scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a line in
+any doubt is decoded whole. A mark replaces each array that looks like a member. If the decoded object holds that mark
+under that key, the array was a member of the line itself, the last of its name; else it was a member of an inner object
+or a piece of a text.
 """
 
 import contextlib
@@ -27,19 +27,19 @@ MAX_ARRAY_BYTES = 4 * 2**20
 """Longer arrays are decoded with their line: simdjson keeps the memory that it allocates."""
 MIN_ARRAY_BYTES = 2**10
 MAX_LOOKS = 2_000
-"""Maximum number of brackets to examine in one line: a text may be full of them."""
+"""The most brackets to examine in a line: a text may be full of them."""
 PATIENCE = 3
-"""After this many long lines in a row without an array, a scan stops looking for arrays."""
+"""After this many long lines in a row without an array, a scan looks for arrays no more."""
 MAX_KEY_BYTES = 200
 _MARK = secrets.token_hex(16)
 """No file contains it, because it is newer than the file."""
 _FAILURES = (ValueError, TypeError, RuntimeError)
-"""Exceptions of readers of numbers for anything else."""
+"""Exceptions of reading anything but numbers."""
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
 _check = msgspec.json.Decoder(msgspec.Raw).decode
-"""Checks JSON and makes nothing of it."""
+"""Checks JSON without building values."""
 _COMMA = b", "
 _NAN = np.array(math.nan)
 
@@ -62,7 +62,7 @@ _WORDS = [
 
 
 class Cut(NamedTuple):
-    """The place of an array in a line, brackets included, and its key."""
+    """The place of an array in a line, including its brackets, and its key."""
 
     key: str
     start: int
@@ -84,14 +84,14 @@ class Cutter:
         self._may_cut = may_cut
         self._is_length = is_length
         self._left: set[str] = set()
-        """Keys met elsewhere than in the line itself: they are not tried again."""
+        """Keys of arrays that were no members of their lines: they are not tried again."""
         self._wordy: set[str] = set()
-        """Keys of arrays with words among their numbers, so far."""
+        """Keys of arrays that had words among their numbers."""
         self._misses = 0
         self.read_numbers = _reader()
 
     def parse(self, data: bytes) -> dict[str, Any]:
-        """Decode a line; raises whatever decoding it whole raises."""
+        """Decode a line. Raises whatever decoding it whole raises."""
         if len(data) >= MIN_LINE_BYTES and self._misses < PATIENCE:
             cuts = list(self._cuts(data))
             self._misses = 0 if cuts else self._misses + 1
@@ -126,7 +126,7 @@ class Cutter:
             start = data.find(b"[", start + 1)
             if start < 0:
                 return
-            if stop <= start:  # else the previous look already located the next one
+            if stop <= start:  # else the last look located it
                 stop = data.find(b"]", start) + 1
                 if not stop:
                     return
@@ -139,14 +139,14 @@ class Cutter:
                 start = stop
 
     def _values(self, line: bytes, cut: Cut) -> Floats | list[Any] | None:
-        """Read a flat array of a line: as float64, shape (T,), or as a list if it holds anything but such numbers."""
+        """Read a flat array of a line: as float64, shape (T,), or as a list if it holds anything else."""
         if count := _repetitions(line, cut):
             first = line[cut.start : line.find(_COMMA, cut.start)] + b"]"
             element = self._values(first, Cut(cut.key, 0, len(first)))
             return np.repeat(element, count) if isinstance(element, np.ndarray) else element and element * count
         if self._is_length(cut.key) and (count := _length(line, cut)):
             return np.ndarray((count,), buffer=_NAN, strides=(0,))
-        if cut.key not in self._wordy:  # looking for words takes a tenth as long as reading
+        if cut.key not in self._wordy:  # looking for words takes a tenth of the time of reading
             with contextlib.suppress(*_FAILURES):
                 return self.read_numbers(memoryview(line)[cut.start : cut.stop])
         data = line[cut.start : cut.stop]
@@ -160,7 +160,7 @@ class Cutter:
             values = self.read_numbers(digits).copy()
         except _FAILURES:
             return _elements(data)
-        for word in words:  # with the result of `tokens.read_floats` on the list
+        for word in words:  # as `tokens.read_floats` reads the list
             number = float(word.digits)
             values[values == number] = word.value
             values[values == -number] = -word.value
@@ -168,7 +168,7 @@ class Cutter:
 
 
 def _repetitions(line: bytes, cut: Cut) -> int:
-    """Return the length of an array whose elements are all equal, such as one advantage; 0 for any other."""
+    """Return the length of an array whose elements are all equal, such as an advantage; 0 for any other."""
     comma = line.find(_COMMA, cut.start, cut.stop)
     if comma < 0:
         return 0
@@ -192,7 +192,7 @@ def _length(line: bytes, cut: Cut) -> int:
 
 
 def _reader() -> Callable[[bytes | memoryview], Floats]:
-    """Reads a flat array of numbers. Not thread-safe; raises for anything else in the array."""
+    """Return a reader of flat arrays of numbers. It is not thread-safe, and raises for anything else in an array."""
     try:
         import simdjson
     except ImportError:  # it lacks wheels for some Pythons
@@ -209,7 +209,7 @@ def _reader() -> Callable[[bytes | memoryview], Floats]:
 
 
 def _elements(data: bytes) -> list[Any] | None:
-    """Read an array with integers too large for a float; None for an array with texts, or for anything else."""
+    """Read an array with integers too large for a float; None for anything else."""
     if b'"' in data:
         return None
     elements: list[Any] | None = None

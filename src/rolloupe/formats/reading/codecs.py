@@ -1,4 +1,4 @@
-"""One pass through a compressed file: gzip members or zstd frames, from any access point, in bounded memory.
+"""Decodes gzip members or zstd frames in one pass from any access point, in bounded memory.
 
 Every call passes the file to the decoder, which keeps only its position, so a file may grow between calls. Formats: RFC
 1952 (gzip), RFC 8878 (zstd).
@@ -26,17 +26,17 @@ gzip reaches 1,032, zstd 32,768; rollouts, which repeat their prompts, have been
 """
 MAX_EMPTY = 1_000
 MAX_PADDING_BYTES = 2**20
-"""Maximum number of empty members or frames in a row, or zeros after a member: both cost work for nothing, and a file
-of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros.
+"""Maximum number of empty members or frames in a row, and of zeros after a member: both cost work for nothing, and a
+file of a trillion zeros takes no room on a disk. Writers leave one empty block or a few kB of zeros.
 """
 MAX_WINDOW_LOG = 27
 """Largest window of a zstd frame, 2^27 bytes, as `zstd --long` and `--ultra` use; larger ones are refused."""
 
 
 class Damage(NamedTuple):
-    """The reason why a stream ends early, and the byte of the compressed file.
+    """Why a stream ends early, and at which byte of the compressed file.
 
-    `cut` is True if the file merely ends too early, which more bytes would heal.
+    `cut` is True if the file ends too early, so that more bytes would mend it.
     """
 
     offset: int
@@ -54,7 +54,7 @@ class DecodingStopped(Exception):
 
 
 class Gzip:
-    """One gzip member, with the methods of a `ZstdDecompressor`; `held` is input that it has not looked at yet."""
+    """One gzip member, with the methods of a `ZstdDecompressor`; `held` is input that it has not decoded yet."""
 
     def __init__(self, inner: "zlib._Decompress | None" = None) -> None:
         self._inner = inner or zlib.decompressobj(31)

@@ -1,7 +1,7 @@
-"""Documents, whose samples are known by number: how JSON documents are read, and formats of such files.
+"""Formats of documents, whose samples are known by number; and readers of JSON documents.
 
-A document of JSON or YAML, the members of an archive, a database: such a file is scanned whole, and a sample's place
-is its number. `ByEnding` is for formats whose runs hold files of several kinds.
+A document of JSON or YAML, an archive or a database is scanned whole, and the place of a sample is its number.
+`ByEnding` is for formats whose runs hold files of several kinds.
 """
 
 import json
@@ -28,16 +28,16 @@ from rolloupe.tokens import SampleTokens
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
 LIMITS = (2**16, 2**20, 2**24)
-"""Bytes of a document to read, one size after the other until the wanted member begins."""
+"""Bytes of a document to read: the next size if the wanted member is not in the last one."""
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 @while_unchanged(4096, errors=(OSError,), otherwise={})
 def beginning(location: Location, *, is_list: bool = False) -> Record:
-    """Return the first members of a document, or of the first object in its list; nothing of another file.
+    """Return the first members of a document, or of the first object in its list; none of another file.
 
-    Of the last of them, the value has only the right type.
+    The last value is an empty one of its type.
     """
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
@@ -45,7 +45,7 @@ def beginning(location: Location, *, is_list: bool = False) -> Record:
 
 
 def members_before(location: Location, key: str) -> Record:
-    """Return the members of a document before one, from its first megabytes; nothing if that does not come there."""
+    """Return the members of a document before `key`; none if that is not in its first megabytes."""
     for limit in LIMITS:
         data = read_bytes(location, limit)
         members = first_keys(data.removeprefix(BOM))
@@ -105,7 +105,7 @@ def list_document(location: Location, key: str) -> ListDocument:
 
 
 MAX_SAMPLES = 100_000
-"""Samples of one record."""
+"""The most samples of a record."""
 
 
 def sample_count(record: Record, column: str) -> int:
@@ -119,7 +119,7 @@ def sample_count(record: Record, column: str) -> int:
 
 
 def columns_at(record: Record, number: int, count: int) -> Record:
-    """Return the values of all lists of `count` members at one place; other values belong to all samples.
+    """Return a record with the member at a place of each list of `count` members; other values belong to all samples.
 
     Lists of other lengths are left out.
     """
@@ -198,7 +198,7 @@ class NumberedFormat(RecordFormat):
         return rows
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """See `Format`. Returns the sample as JSON, whatever the file is."""
+        """See `Format`. Returns the sample as JSON, whatever the format of the file."""
         try:
             record = self.numbered_record(source.location, locator.start)
         except (Unusable, OSError) as error:
@@ -219,7 +219,7 @@ class ByEnding(Format):
 
     @abstractmethod
     def reader_of(self, source: Source) -> Format:
-        """Return what reads a file."""
+        """Return the format that reads a file."""
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         return self.reader_of(source).scan(run, source, start, stop)

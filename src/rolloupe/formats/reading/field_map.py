@@ -1,12 +1,12 @@
-"""The field map of `--map`: a person's mapping of roles to keys of a row, for the generic format.
+"""Reads the field map of `--map`: a person's mapping of roles to keys of a row, for the generic format.
 
-It stands on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
+It is on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
 (`prompt = "request.text"`). A key with dots leads into objects, by numbers into lists (`messages.0.content`), and by
 names through a list of objects to the list of their members (`infos.r`); a key of the row that equals it literally,
 dots included, takes precedence.
 
 Several keys with a plus between make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
-number that is no key stands for itself. One reward may also say which of several responses is the better
+number that is no key is the value. One reward may also name the better of several responses
 (`response=output_1+output_2,reward=preference`).
 """
 
@@ -29,7 +29,7 @@ ROLES: Final[Mapping[str, str]] = {
     "status": "status", "prompt_tokens": "prompt_length", "response_tokens": "response_length",
     "total_tokens": "total_length",
 }  # fmt: skip
-"""A role, and the usual name that its field gets in a row."""
+"""The roles, and the usual name of each in a row."""
 MAX_BYTES = 2**20
 MAX_LABEL_CHARS = 64
 MISSING = object()
@@ -52,14 +52,14 @@ def read_fields(path: Path) -> Fields:
 
 
 def fields_in(value: str) -> Fields:
-    """Read what follows `--map`: pairs, or the name of a file. Raises `UnreadablePath` and `BadQuery`."""
+    """Read the value of `--map`: pairs, or the name of a file. Raises `UnreadablePath` and `BadQuery`."""
     if (match := _PAIRS.fullmatch(value)) is None or os.path.exists(value):
         return read_fields(Path(value))
     return checked_fields(dict(pair.split("=", 1) for pair in match[0].split(",")))
 
 
 def as_pairs(fields: Mapping[str, str]) -> str:
-    """Return a field map as it stands on a command line, in one pair of quotes; empty for keys that need a file."""
+    """Return a field map for a command line, quoted; an empty text if its keys need a file."""
     pairs = ",".join(f"{role}={key}" for role, key in fields.items())
     return shlex.quote(pairs) if _PAIRS.fullmatch(pairs) and pairs.isprintable() and "'" not in pairs else ""
 
@@ -68,7 +68,7 @@ _PAIRS = re.compile(r"(?:[a-z_]+=[^,=]+)(?:,[a-z_]+=[^,=]+)*")
 
 
 def checked_fields(entries: Mapping[str, Any]) -> Fields:
-    """Roles and keys as pairs. Raises `BadQuery` for an unknown role, or a key that is not a text."""
+    """Return roles and keys as pairs. Raises `BadQuery` for an unknown role, or a key that is not a text."""
     for role, key in entries.items():
         if role not in ROLES:
             raise BadQuery(f"there is no role {role!r}; there are: {', '.join(ROLES)}")
@@ -78,7 +78,7 @@ def checked_fields(entries: Mapping[str, Any]) -> Fields:
 
 
 def renamed(record: Record, fields: Fields) -> Record:
-    """The row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
+    """Return the row with mapped fields under the usual names of their roles; a missing key leaves the role empty."""
     names = {ROLES[role] for role, _ in fields}
     mapped_keys = {name for _, key in fields for name in ([key] if key in record else key.split("+"))}
     mapped = {ROLES[role]: value for role, key in fields if (value := mapped_value(record, key)) is not MISSING}
@@ -108,7 +108,7 @@ def mapped_value(record: Record, key: str) -> Any:
 
 
 def choice(value: object, labels: Sequence[str]) -> list[float | None]:
-    """The rewards of responses with some labels of which a value names the better one; None each if it names none."""
+    """Return rewards for responses with some labels, from a value that names the better one; else None for each."""
     if isinstance(value, str) and label_of(value) in labels:
         return [float(label == label_of(value)) for label in labels]
     numbers = [int(label) for label in labels if label.isdecimal()]
@@ -118,7 +118,7 @@ def choice(value: object, labels: Sequence[str]) -> list[float | None]:
 
 
 def label_of(name: str) -> str:
-    """Return what tells a key from others that are called alike: its last word or number, such as `a` or `2`."""
+    """Return the last word or number of a key, such as `a` or `2`, which tells it from similar keys."""
     labels: list[str] = _LABELS.findall(name[-MAX_LABEL_CHARS:])
     return labels[-1].lower() if labels else ""
 

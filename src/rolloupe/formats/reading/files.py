@@ -1,4 +1,4 @@
-"""The files of a folder, without links that lead out of the opened root, and the words in names. Opens nothing."""
+"""Lists the files of a folder, without links that lead out of the opened root, and splits names into words."""
 
 import errno
 import os
@@ -15,7 +15,7 @@ from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, pa
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
-"""Suffixes that may follow any other; of two files that differ in nothing else, the first of these counts."""
+"""Suffixes that may follow any other; if two files differ in nothing else, that with the first suffix counts."""
 
 
 class FolderEntry(NamedTuple):
@@ -64,7 +64,7 @@ class FolderView:
         return {plain_name(entry.name): entry for entry in shown if not is_passed_over(entry.name, names)}
 
     def files(self, suffixes: tuple[str, ...]) -> list[FolderEntry]:
-        """The files with these suffixes, see `files`."""
+        """Return the files with these suffixes: see `files`."""
         if suffixes not in self._files:
             self._files[suffixes] = [entry for plain, entry in self.plain.items() if plain.endswith(suffixes)]
         return self._files[suffixes]
@@ -96,7 +96,7 @@ def _is_never_hidden(_folder: str, _name: str) -> bool:
 def listing_once(
     on_list: Callable[[str], object] = str, is_hidden: Callable[[str, str], bool] = _is_never_hidden
 ) -> Iterator[None]:
-    """List each folder once within this context, however many formats list it; and make once what `once` makes.
+    """Within this context, list each folder once for all formats, and make each result of `once` once.
 
     Calls `on_list` with each folder before it is listed. Listings lack the names for which `is_hidden` returns True
     with the folder.
@@ -109,7 +109,7 @@ def listing_once(
 
 
 def once(key: Hashable, make: Callable[[], T]) -> T:
-    """Call `make` once for this key within `listing_once`, and return its result; outside of it, call it each time."""
+    """Return the result of `make`, called once for this key within `listing_once`, else each time."""
     known = _known.get()
     if known is None:
         return make()
@@ -141,7 +141,7 @@ def view_of(folder: str, link_root: str) -> FolderView:
 
 
 def forget(folder: str) -> None:
-    """Drop the views of a folder within `listing_once`: a walk is done with it."""
+    """Drop the views of a folder within `listing_once`, after a walk has left it."""
     if (known := _known.get()) is not None:
         known.folders.discard(folder)
         for key in [key for key in known.views if key[0] == folder]:
@@ -149,7 +149,7 @@ def forget(folder: str) -> None:
 
 
 def is_one_file(path: Path | str) -> bool:
-    """Return whether a path leads to a regular file. Of a folder with a view within `listing_once`, that is known."""
+    """Return whether a path leads to a regular file; a folder that was listed within `listing_once` is known."""
     known = _known.get()
     return not (known is not None and str(path) in known.folders) and is_file(path)
 
@@ -202,7 +202,7 @@ def is_utf8(path: str) -> bool:
 
 
 def alone(path: Path | str) -> Location:
-    """The location of a file that a person named: it is its own root."""
+    """Return the location of a file that a person named: it is its own root."""
     return Location(str(path), str(path))
 
 
@@ -276,7 +276,7 @@ def why_shut(error: OSError) -> str:
 
 
 def cause_of(error: BaseException) -> str:
-    """Say why a file could not be read: in the words of the system, else in those of the error."""
+    """Say why a file could not be read, in the words of the system or of the error."""
     return f"could not be read: {error.strerror}" if isinstance(error, OSError) and error.strerror else str(error)
 
 
@@ -291,12 +291,12 @@ def plain_name(name: str) -> str:
 
 
 def folder_of(run: RunInfo) -> str:
-    """Return the folder of a run: of a run that is one file, that around it."""
+    """Return the folder of a run, or the folder around a run that is one file."""
     return os.path.dirname(run.root) if is_file(run.root) else run.root
 
 
 def telling_name(folder: Path, silent: Collection[str]) -> str:
-    """Return the name of a folder, or of the nearest above it, that is not among those that say nothing."""
+    """Return the name of a folder, or of the nearest folder above it with a name that is not `silent`."""
     names = (place.name for place in (folder, *folder.parents))
     return next((name for name in names if name and name not in silent), folder.name or str(folder))
 
@@ -312,7 +312,7 @@ def source_at(run: RunInfo, place: Location, **facts: Any) -> Source:
 
 
 def file_count(files: Sized) -> str:
-    """Return how many files there are, as the reason for a run has it."""
+    """Return how many files there are, in words."""
     return "one file" if len(files) == 1 else f"{len(files):,} files"
 
 

@@ -1,4 +1,4 @@
-"""Formats of JSON lines: a sample is a line, or an object in one, and its place is a byte offset.
+"""Formats of JSON lines: a sample is a line, or an object in a line, and its place is a byte offset.
 
 An unreadable line is a `Problem` with its byte range; no line, whatever it holds, ends a scan. `PromptRuns` is for
 trainers that store no groups: a group is the lines with the same prompt that follow each other.
@@ -38,11 +38,12 @@ from rolloupe.tokens import SampleTokens
 
 RAW_BUFFER_BYTES = 2**13
 AFTER_BYTES = 2**16
-"""A line that begins in a range usually ends within so many bytes after it."""
+"""A line that begins in a range usually ends within this many bytes behind it."""
 EDGES = (b"\n", b"\0")
-"""Bytes that may surround a line: the end of another line, or a hole."""
+"""Bytes that may surround a line: the end of a line, or a hole."""
 OF_ARRAY = (b"[", b"]", b"],", b",")
 """Lines that may stand around the objects of an array."""
+OTHER_BOUNDS = "the line has other bounds"
 Annotate = Callable[[RunInfo, Record, Sample], None]
 T = TypeVar("T")
 
@@ -91,7 +92,7 @@ class JsonlFormat(RecordFormat):
             scan = _Scan(run, source, read, complete)
             for line in lines(file, start, stop):
                 if not decoded:
-                    yield from () if _is_blank(line) else self._items(scan, line)
+                    yield from self._items(scan, line)
                     continue
                 gaps = [gap for gap in gaps_of(file) if reported_to <= gap.start < stop]
                 yield from (_missing(source, gap) for gap in gaps if gap.start < line.start)
@@ -101,10 +102,10 @@ class JsonlFormat(RecordFormat):
             yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
 
     def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: Line) -> Iterator[Scanned]:
-        """Yield the results of a line of a compressed file: for one that is cut by damage, the damage."""
+        """Yield the results of a line of a compressed file; if damage cuts the line, the damage."""
         cut = None if line.ended else damage_of(file)
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps_of(file))
-        for item in () if _is_blank(line) else self._items(scan, line):
+        for item in self._items(scan, line):
             if not (torn and isinstance(item, Problem)):
                 yield item
         if cut:
@@ -113,6 +114,8 @@ class JsonlFormat(RecordFormat):
 
     def _items(self, scan: _Scan, line: Line) -> list[Scanned]:
         run, source = scan.run, scan.source
+        if line.data is not None and not line.content:  # blank
+            return []
         try:
             try:
                 record = self.prepared(run, scan.record(line, scan.read))
@@ -136,7 +139,7 @@ class JsonlFormat(RecordFormat):
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
     def _pieces(self, scan: _Scan, line: Line, pieces: LinePieces, reason: str) -> list[Scanned]:
-        """The results of the objects in a line, each with its own place, and a problem for the rest."""
+        """Return the results of the objects in a line, each with its own place, and a problem for the rest."""
         items: list[Scanned] = []
         whole = line.data or b""
         for start, stop in pieces.objects:
@@ -170,7 +173,7 @@ class JsonlFormat(RecordFormat):
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002
     ) -> Callable[[bytes, Locator], SampleTokens]:  # fmt: skip
-        """Return a function that reads the tokens of the sample at a place in a line; it may raise any exception."""
+        """Return a function that reads the tokens of the sample at a place from its line. It may raise anything."""
         return lambda data, place: tokens.tokens_of(self._sample(run, source, data, place, self.annotate))
 
     def _sample(self, run: RunInfo, source: Source, data: bytes, place: Locator, annotate: Annotate) -> Sample:
@@ -208,8 +211,7 @@ class JsonlFormat(RecordFormat):
         return sample
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        _, record, row = self._read(run, source, locator)
-        return record, row
+        return self._read(run, source, locator)[1:]
 
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
         record, row = self._record_and_row(run, source, locator)
@@ -237,12 +239,12 @@ class JsonlFormat(RecordFormat):
         record, after = data[before : before + locator.length], data[before + locator.length :]
         is_line = (not before or data[:1] in EDGES) and after in (b"", *EDGES)
         if len(record) < locator.length or not (is_line or _is_object(record)):
-            raise changed(source, locator.start, "the line has other bounds")
+            raise changed(source, locator.start, OTHER_BOUNDS)
         return record
 
 
 def _is_object(data: bytes) -> bool:
-    """Whether some bytes, which are no whole line, are an object."""
+    """Return whether bytes within a line are an object."""
     return data[:1] == b"{" and data[-1:] == b"}" and pieces_in(data).objects == [(0, len(data))]
 
 
@@ -254,36 +256,14 @@ def _read_in_order(
         return
     with open_binary(source.location, RAW_BUFFER_BYTES) as file:
         expect(file, [(place.start - 1, place.start + place.length + 1) for place in places])
-        data_of_places = _lines_in_order(file, places) if is_decoded(file) else lines_of_samples(file, places)
-        for place, data in zip(places, data_of_places, strict=True):
+        for place, data in zip(places, lines_of_samples(file, places), strict=True):
+            if data is None:
+                yield failed(source, place, changed(source, place.start, OTHER_BOUNDS))
+                continue
             try:
-                yield read(_data_at(source, data, place), place)
+                yield read(strip_bom(data, place.start), place)
             except Exception as error:  # must not cost the lines after it
                 yield no_sample(source, place, error)
-
-
-def _data_at(source: Source, data: bytes | None, place: Locator) -> bytes:
-    if data is None:  # of a compressed file, it may be a piece of a line that begins before the first place
-        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-            data = _line_of(file, place)
-    if data is None:
-        raise changed(source, place.start, "the line has other bounds")
-    return strip_bom(data, place.start)
-
-
-def _lines_in_order(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
-    """Yield the lines at ascending places of a stream, None for one that is not there."""
-    following = lines(file, places[0].start, places[-1].start + 1)
-    line = next(following, None)
-    for place in places:
-        while line is not None and line.start < place.start and line.stop <= place.start:
-            line = next(following, None)
-        data = line.data if line is not None else None
-        if line is not None and data is not None and (line.start, line.length) != (place.start, place.length):
-            at = place.start - line.start  # of an object in the line
-            data = data[at : at + place.length] if at >= 0 else b""
-            data = data if len(data) == place.length and _is_object(data) else None
-        yield data
 
 
 def lines_of_samples(file: BufferedReader, places: Sequence[Locator]) -> Iterator[bytes | None]:
@@ -296,7 +276,7 @@ def lines_of_samples(file: BufferedReader, places: Sequence[Locator]) -> Iterato
 
 
 def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
-    """Read the line at a place at once, half as long as looking for its end takes; None if it is not there."""
+    """Read the line at a place, in half the time of looking for its end; None if there is no such line."""
     file.seek(max(0, place.start - 1))
     begins = not place.start or file.read(1) in EDGES
     data = file.read(place.length)
@@ -310,21 +290,17 @@ def _missing(source: Source, gap: Gap) -> Problem:
     return Problem(source=source.name, reason=reason, start=gap.start, stop=gap.stop)
 
 
-def _is_blank(line: Line) -> bool:
-    return line.data is not None and not strip_bom(line.data, line.start).strip(BLANK)
-
-
 # Groups of trainers that store none: lines with the same prompt that follow each other.
 #
-# Such a group is named after its prompt and the line at which it begins, so that a prompt that a step asks twice has
-# two. A scan that begins inside a group looks back to where the group begins, and so does loading a sample: in a long
-# group, no further than to a line whose beginning is remembered.
+# Such a group is named after its prompt and the line at which it begins, so a prompt that a step asks twice has two
+# groups. A scan that begins inside a group looks back to where the group begins, and so does loading a sample. In a
+# long group, it looks back only to the next line whose group is remembered.
 
 FIRST_BYTES = 2**17
 """Bytes to read backwards at first; then four times as many at a time, up to `MOST_BYTES`."""
 MOST_BYTES = 2**23
 MARK_BYTES = 2**16
-"""From one line of a group that is remembered to the next."""
+"""The distance between remembered lines of a group."""
 
 
 class _MarkedLine(NamedTuple):
@@ -340,7 +316,7 @@ _marks: Lru[tuple[Location, int, int], _MarkedLine] = Lru(entries=2**16)
 
 
 class _Last:
-    """The prompt of the last line of a scan, where its group begins, and its last line that is remembered."""
+    """The prompt of the last line of a scan, the place where its group begins, and its last remembered line."""
 
     prompt = ""
     begin = -1
@@ -348,10 +324,10 @@ class _Last:
 
 
 class PromptRuns(JsonlFormat):
-    """A format whose `row` names a group after its prompt: here it becomes that of the lines that follow each other."""
+    """A format whose `row` names a group after its prompt; consecutive lines with that prompt become the group."""
 
     def stores_group(self, record: Record) -> bool:  # noqa: ARG002
-        """Return whether a record itself names its group, which then stays."""
+        """Return whether a record names its group, which then stays."""
         return False
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
@@ -382,8 +358,8 @@ class PromptRuns(JsonlFormat):
         begin = row.start
         for line in _lines_before(source, row.start):
             try:
-                prompt = self.group_in(run, source, strip_bom(line.data or b"", line.start), line.start)
-            except Exception:  # noqa: S112 - of a line that is no sample, or of a defect: its own scan says so
+                prompt = self.group_in(run, source, line.content, line.start)
+            except Exception:  # noqa: S112 - the scan of that line reports it
                 continue
             if prompt is not None and prompt != row.group:
                 break

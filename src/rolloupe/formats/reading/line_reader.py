@@ -15,7 +15,6 @@ from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
-import numpy as np
 
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import LFS_POINTER, damage_of, spent_bytes
@@ -24,32 +23,29 @@ from rolloupe.storage import next_data
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and can be read raw, but are not parsed."""
 BLOCK_BYTES = 2**18
-"""Fits the cache of a core: larger blocks were slower."""
+"""It fits the cache of a core; larger blocks were slower."""
 FREE_LINES = 2**14
-"""A compressed file must pay for its lines: of a range, this many are read, and one more for each byte of the file.
+"""This many lines of a range of a compressed file are read, and one more for each byte of the file.
 
-Real lines, however alike, took 1.5 to 9 bytes each once packed; a bomb packs hundreds into a byte.
+Real lines, however alike, take 1.5 to 9 bytes each once packed; a bomb packs hundreds into a byte.
 """
 MIN_BLOCK_BYTES = 2**16
-"""Minimum read if less was requested: usually to the end of the line."""
+"""The least to read at once: it usually reaches the end of the line."""
 SPACE = 0x20
-_NEWLINE = ord("\n")
-_FIRST_WINDOW = 64
-_WINDOW_GROWTH = 32
 BOM = b"\xef\xbb\xbf"
 BLANK = b" \t\r"
 MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
-"""Longer or deeper objects as Python prints them are not read."""
+"""Longer or deeper objects in the form that Python prints are not read."""
 MOST_LOOKS = 8
-"""The most times that a byte of a torn line is parsed in search of whole objects."""
+"""How often each byte of a torn line may be parsed in search of whole objects."""
 FREE_LOOKS = 2**16
-"""So many bytes of any line may be parsed again."""
+"""This many bytes of any line may be parsed again."""
 BYTES_PER_LOOK = 256
-"""A failed parse counts the lines of what precedes it: so many of these bytes take as long as parsing one."""
+"""A failed parse counts the lines before it: this many bytes of them take as long as parsing one."""
 HOLE = bytes(512)
-"""So many NUL bytes together are no text: a crash or a full disk left them where lines were to be written."""
+"""This many NUL bytes in a row are no text: a crash or a full disk left them in place of lines."""
 _ZEROS = bytes(BLOCK_BYTES)
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
@@ -66,6 +62,7 @@ warnings.filterwarnings("ignore", category=SyntaxWarning, module="<unknown>")  #
 _decode = msgspec.json.Decoder().decode
 _decoder = json.JSONDecoder()
 _between = re.compile(r"[ \t\r,\[\]]*")
+_blank_lines = re.compile(rb"[ \t\r\n]*\n")
 _bracket = re.compile(r"[(\[{}\])]")
 _surrogate = re.compile(rb"\\u[dD][89a-fA-F]")
 _escape = re.compile(
@@ -95,6 +92,12 @@ class Line(NamedTuple):
         """The byte after the line: its newline, if it has ended."""
         return self.start + self.length
 
+    @property
+    def content(self) -> bytes:
+        """The line without a byte order mark; empty for a blank line, or one that is not read."""
+        data = strip_bom(self.data or b"", self.start)
+        return data if data.strip(BLANK) else b""
+
 
 def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     """Yield every line whose first byte lies in `[start, stop)`; one that begins before `stop` is read to its end.
@@ -122,9 +125,9 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
         read_to += count
         at = 0
         while (end := block.find(b"\n", at, count)) >= 0:
-            if not length and block[at] <= SPACE and (behind := _behind_blank_lines(block, at, count)) > at:
-                position += behind - at
-                at = behind
+            if not length and block[at] <= SPACE and (blank := _blank_lines.match(block, at, count)):
+                position += blank.end() - at
+                at = blank.end()
                 if position >= stop:
                     return
                 continue
@@ -167,13 +170,13 @@ def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
     """Return where a hole begins in a block: before it, if it begins with some of the `zeros` that end the last one."""
     if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
         return -zeros
-    first = block.find(0, 0, count)  # mostly not there; to look for one byte is quickest
+    first = block.find(0, 0, count)  # mostly there is none; looking for one byte is quickest
     start = -1 if first < 0 else block.find(HOLE, first, count)
     return None if start < 0 else start
 
 
 def _zeros_before(block: bytes | bytearray, stop: int) -> int:
-    """Return how many NUL bytes end at a place in a block, up to the length of a hole."""
+    """Return how many NUL bytes precede a place in a block, up to the length of a hole."""
     if not stop or block[stop - 1]:
         return 0
     end = block[max(0, stop - len(HOLE)) : stop]
@@ -181,7 +184,7 @@ def _zeros_before(block: bytes | bytearray, stop: int) -> int:
 
 
 def behind_nuls(file: BinaryIO, at: int, stop: float = math.inf) -> int:
-    """Go to the end of the run of NUL bytes at a place, and return it. Of a run beyond `stop`, looks at no more."""
+    """Go to the end of the run of NUL bytes at a place, and return it; stop looking at `stop`."""
     while at < stop:
         file.seek(at)
         data = file.read(BLOCK_BYTES)
@@ -198,30 +201,8 @@ def behind_nuls(file: BinaryIO, at: int, stop: float = math.inf) -> int:
     return at
 
 
-def _behind_blank_lines(block: bytearray, at: int, count: int) -> int:
-    """Return the end of the run of blank lines that begins at `at`: `at` itself if the line is not blank.
-
-    Looks at growing windows, so that a short run costs little and a long one passes at over 1 GB/s.
-    """
-    data = np.frombuffer(block, dtype=np.uint8, count=count)
-    end, width = at, _FIRST_WINDOW
-    while end < count:
-        window = data[end : end + width]
-        solid = window != _NEWLINE
-        if solid.any():
-            for blank in BLANK:
-                solid &= window != blank
-        first = int(solid.argmax())
-        if solid[first]:
-            end += first
-            break
-        end += len(window)
-        width *= _WINDOW_GROWTH
-    return block.rfind(b"\n", at, end) + 1 or at
-
-
 def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview, *, ended: bool = True) -> Line:
-    """The pieces of a line joined, unless they are too long."""
+    """Join the pieces of a line, unless it is too long."""
     if length > MAX_LINE_BYTES:
         return Line(start, length, None, ended, TOO_LONG)
     return Line(start, length, b"".join([*begun, last]) if begun else bytes(last), ended)
@@ -286,7 +267,7 @@ def _parse_slowly(data: bytes) -> object:
 
 
 def value_of(text: str) -> Any:
-    """Return the JSON, or what Python prints, in a text; else the text itself."""
+    """Return the value that a text holds as JSON or as Python prints it; else the text itself."""
     for decode in (_decode, lambda text: json.loads(replace_lone_surrogates(text)), _printed):
         with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
             if (value := decode(text)) is not None:
@@ -318,9 +299,9 @@ class LinePieces(NamedTuple):
 
 
 def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
-    """Find the objects of a line: of an array, one behind the other, before a comma, or behind the rest of another.
+    """Find the objects of a line: in an array, in a row, before a comma, or behind the rest of a torn object.
 
-    Of a line that has no end yet, whole objects behind the beginning of another one lie within that.
+    In a line without an end, whole objects behind the beginning of another one lie within it, and do not count.
     """
     text = data.decode("latin-1")  # a character for each byte
     objects, at, reached = _objects_from(text, len(BOM) if data.startswith(BOM) else 0)
@@ -339,7 +320,7 @@ def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
 
 
 def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
-    """The objects that follow one another from here, where anything else begins, and up to where it was parsed."""
+    """Return the objects in a row from here, where anything else begins, and how far the text was parsed."""
     objects: list[tuple[int, int]] = []
     while True:
         match = _between.match(text, at)
@@ -357,7 +338,7 @@ def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
 
 
 def decoded(data: bytes, where: Callable[[json.JSONDecodeError], str]) -> object:
-    """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason, and with `where` it occurs."""
+    """Decode JSON as Python does, NaN included. Raises `Unusable` with the reason; `where` describes the place."""
     try:
         text = data.decode("utf-8", errors="replace")
         value: object = json.loads(replace_lone_surrogates(text) if _surrogate.search(data) else text)
@@ -397,7 +378,7 @@ def strip_bom(data: bytes, start: int) -> bytes:
 
 
 def why_no_text(head: bytes, size: int) -> str:
-    """Say why a file that is read as it is, and begins with `head`, holds no text; empty if it may hold some.
+    """Return why a file that begins with `head` holds no text; empty if it may hold some.
 
     It may be a Git LFS pointer whose content was not fetched, or compressed under the name of a plain file.
     """

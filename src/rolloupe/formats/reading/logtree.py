@@ -1,6 +1,6 @@
-"""Logtrees of the Tinker cookbook, as JSON or as a page of HTML, read into a typed outline of plain text.
+"""Reads logtrees of the Tinker cookbook, in JSON or HTML, into an outline of plain text.
 
-Nothing in them is trusted: text is unescaped, markup dropped, and depth and size are bounded. Source: the cookbook's
+Nothing in them is trusted: markup is dropped, and depth and size are bounded. Source: the cookbook's
 `utils/logtree.py` and `utils/logtree_formatters.py`, up to release 0.6.1.
 """
 
@@ -22,7 +22,7 @@ from rolloupe.model import Location, LogKind, LogNode, Part, ToolCall, Turn
 MAX_BYTES = MAX_LINE_BYTES
 MAX_PAGE_BYTES = 16 * 2**20
 MAX_NODES = 200_000
-"""Maximum number of nodes of one outline, including table cells and messages of conversations."""
+"""The most nodes of an outline, including table cells and messages of conversations."""
 MAX_DEPTH = 60
 """Deeper elements are shown as their text."""
 MAX_ATTRS = 20
@@ -34,21 +34,21 @@ _BLOCKS = {*_HEADINGS, "section", "div", "details", "table", "p", "pre"}
 _ESCAPED = {*_HEADINGS, "p", "pre", "summary", "th", "td"}
 """Tags with escaped text, never markup."""
 ESCAPED = "lt-escaped"
-"""The mark of an exception whose summary is escaped like everything else."""
+"""The class of an exception whose summary is escaped, as all other texts are."""
 _TAG = re.compile(r"<[a-zA-Z/!?][^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 MESSAGES = 256
-"""Number of messages to read between two calls of `check`."""
+"""Messages between two calls of `check`."""
 _ESCAPED_LETTER = re.compile(rb"\\u00[2-7]")
 _MARKUP = b"lt-conversation"
-"""A conversation stored as markup: a tag may cut a word in it."""
+"""The class of a conversation stored as markup: a tag may cut a word in it."""
 Element = dict[str, Any]
 Check = Callable[[], None]
 """Called repeatedly while a file is read; it raises to end the reading."""
 
 
 def unchecked() -> None:
-    """A check that never ends the reading."""
+    """Never end the reading."""
 
 
 class TooLong(Unusable):
@@ -100,8 +100,8 @@ def page_in(data: bytes, check: Check) -> LogNode:
 def lacks(tree: bytes, word: bytes) -> bool:
     """Return whether the conversations of a `_logtree.json` certainly lack a word.
 
-    The word is lower case, of ASCII letters and blanks. Looks at the bytes alone; returns False if they do not decide
-    the question, or end before the document does.
+    The word is lower case, of ASCII letters and blanks. Looks at the bytes alone; returns False if they do not tell,
+    or if the document is cut off.
     """
     is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
     return is_plain and word not in tree.lower()
@@ -122,7 +122,7 @@ def conversations(root: LogNode) -> Iterator[Logged]:
 
 
 def texts(root: LogNode) -> Iterator[tuple[Logged, str]]:
-    """Yield every text below a node outside conversations, in document order; of tables, their cells."""
+    """Yield every text below a node outside conversations, in document order, including the cells of tables."""
     for logged in _nodes_of(root):
         node = logged.node
         if node.kind != "conversation" and all(parent.kind != "conversation" for parent in logged.path):
@@ -150,7 +150,7 @@ def _string(value: object) -> str:
 
 
 class _Outline:
-    """Builds an outline. `escaped`: texts are HTML, as in the JSON, rather than text, as in a parsed page."""
+    """Builds an outline. `escaped` is True if texts are HTML, as in the JSON; those of a parsed page are plain."""
 
     def __init__(self, check: Check, *, escaped: bool) -> None:
         self._check = check
@@ -237,7 +237,7 @@ class _Outline:
         contents: list[Any] = []
         for child in children(element):
             if not node.title and tag_of(child) in titles:
-                # the cookbook writes the summary of an exception unescaped, unlike everything else
+                # the cookbook does not escape the summary of an exception
                 raw = node.kind == "exception" and ESCAPED not in words(element)
                 node.title = text.clean(plain(child)) if raw else self._all(child)
             elif _is(child, "div", body):
@@ -266,7 +266,7 @@ class _Outline:
         return node
 
     def _data(self, element: Element) -> LogNode:
-        """The node of a formatter's data, which is not escaped. Messages count as nodes do."""
+        """Return the node of a formatter's data, which is not escaped. Messages count as nodes."""
         data = element["data"]
         if isinstance(data, dict) and data.get("type") == "conversation" and isinstance(data.get("messages"), list):
             some = data["messages"][: max(0, self._left)]
@@ -300,7 +300,7 @@ def _tag(element: Element) -> str:
 
 
 def _attrs(element: Element) -> dict[str, str]:
-    """The attributes that carry meaning, not looks."""
+    """Return the attributes that carry meaning, not looks."""
     all_attrs = element.get("attrs")
     attrs = {}
     for key, value in all_attrs.items() if isinstance(all_attrs, dict) else ():
@@ -313,7 +313,7 @@ def _attrs(element: Element) -> dict[str, str]:
 
 
 def turns_of(messages: list[Any]) -> list[Turn]:
-    """Read messages in the cookbook's form; calls that it could not parse are calls with an error."""
+    """Read messages in the cookbook's form; calls that it could not parse become calls with an error."""
     turns: list[Turn] = []
     for message in messages:
         turns += text.from_messages([message])
@@ -346,7 +346,7 @@ def _shown_parts(element: Element, role: str) -> list[Part]:
     if "lt-thinking-part" in kinds:
         body = next((child for child in children(element) if tag_of(child) == "pre"), element)
         return [Part(kind="think", text=text.clean(plain(body)))]
-    if "lt-tool-call-part" in kinds:  # on a page of ours: the name and the arguments, one element each
+    if "lt-tool-call-part" in kinds:  # a page that Rolloupe wrote has elements for name and arguments
         name = first_below(element, "lt-tool-call-name")
         arguments = next((child for child in children(element) if tag_of(child) == "code"), None)
         if name is None or arguments is None:
@@ -358,14 +358,14 @@ def _shown_parts(element: Element, role: str) -> list[Part]:
     return text.parts(shown, role)
 
 
-# Pages of HTML as elements, `{"tag", "attrs", "children"}`, with unescaped texts. Depth and time are bounded for any
-# page: `html.parser` takes quadratic time on some malformed ones.
+# Pages of HTML as elements, `{"tag", "attrs", "children"}`, with unescaped texts. Depth and time are bounded:
+# `html.parser` takes quadratic time on some malformed pages.
 
 MAX_OPEN = 400
-"""Maximum number of open elements; deeper ones become part of the innermost of them."""
+"""The most open elements; deeper ones become part of the innermost."""
 MAX_ELEMENTS = 300_000
 MAX_PENDING_CHARS = 2**20
-"""Maximum length of an unfinished tag or comment."""
+"""The longest unfinished tag or comment."""
 MAX_S = 10.0
 BLOCK_CHARS = 2**16
 _VOID = set("area base br col embed hr img input link meta param source track wbr".split())
@@ -416,10 +416,7 @@ def first_below(element: Element, word: str) -> Element | None:
 
 
 def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
-    """Read a page; return its body, or all of it without one. Parts that take too long are left out.
-
-    The parser calls `check` repeatedly; `check` raises to end it.
-    """
+    """Return the body of a page, or the whole page without one. A part that takes too long is left out."""
     builder = _PageBuilder()
     try:
         is_whole = builder.feed_all(page, check)
@@ -432,7 +429,7 @@ def parse_page(page: str, check: Callable[[], None] = lambda: None) -> Element:
 
 
 class _PageBuilder(HTMLParser):
-    """Collects elements without interpreting them."""
+    """Collects elements as they are."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)

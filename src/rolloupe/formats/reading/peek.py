@@ -1,7 +1,7 @@
-"""A look at the beginning of a file: its first objects, cut short, so that a format can recognise it.
+"""Reads the beginning of a file: its first objects, cut short, so that a format can recognise it.
 
-Reads at most `MAX_BYTES`, of JSON lines at most the first `MAX_LINE_BYTES` if their first line is longer. Follows no
-names, and caches the result until the file changes.
+Reads at most `MAX_BYTES`, or `MAX_LINE_BYTES` of JSON lines if their first line is longer. Follows no names, and caches
+the result until the file changes.
 """
 
 import contextlib
@@ -31,10 +31,10 @@ FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
 MAX_LINE_BYTES = 16 * 2**20
 MAX_NULS = 64 * 2**20
-"""So many NUL bytes at the beginning are skipped, and any number in a hole that the system knows of."""
+"""This many NUL bytes at the beginning are skipped; any number in a hole that the system reports."""
 MAX_OBJECTS = 8
 MAX_FILES = 4
-"""Number of files to look into for one folder, not counting empty ones."""
+"""The most files of a folder to look into, not counting empty ones."""
 _MAX_EMPTY = 256
 _KEPT_CHARS = 256
 _KEPT_ITEMS = 4
@@ -59,7 +59,7 @@ class Peek(NamedTuple):
 
 
 def look(location: Location) -> Peek:
-    """Look into a file; `trouble` names what cannot be read."""
+    """Look into a file; `trouble` is the reason if it cannot be opened."""
     try:
         return look_at(location)
     except OSError as error:
@@ -67,7 +67,7 @@ def look(location: Location) -> Peek:
 
 
 def first_looks(some: Sequence[Location]) -> dict[Location, Peek]:
-    """Look into a few of many files, skipping empty ones: from both ends, as old and new files may differ."""
+    """Look into a few of many files that are not empty, from both ends, as old and new files may differ."""
     half = _MAX_EMPTY // 2
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
@@ -117,7 +117,7 @@ def look_at(location: Location) -> Peek:
 
 
 def _objects(data: bytes, *, whole: bool) -> Peek:
-    """Return the first objects among the lines of `data`, or the first keys of a line that is cut off."""
+    """Return the first objects in the lines of `data`, or the first keys of a line that is cut off."""
     records: list[Record] = []
     trouble = ""
     data = strip_bom(data, 0)
@@ -142,7 +142,7 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
 
 
 def first_keys(data: bytes) -> Record:
-    """Read the members of an object whose text is cut off somewhere; of the last one, the type of its value."""
+    """Read the members of an object whose text is cut off; the last value is an empty one of its type."""
     text = replace_lone_surrogates(data.decode("utf-8", errors="replace"))
     record: Record = {}
     at = _skip(text, 0)
@@ -177,7 +177,7 @@ def _begun(text: str) -> Any:
 
 
 def _slim(value: Any, depth: int = _KEPT_DEPTH) -> Any:
-    """Shorten a value, so that many looks take little memory."""
+    """Shorten a value, to save memory."""
     if isinstance(value, str):
         return value[:_KEPT_CHARS]
     if isinstance(value, list):

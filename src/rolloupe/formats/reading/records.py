@@ -28,7 +28,7 @@ class Unusable(Exception):
 
 
 class Uncut(Exception):
-    """Raised for a record whose long arrays a format needs as lists, with their values: see `RecordFormat.may_cut`."""
+    """Raised for a record whose long arrays a format needs as lists: see `RecordFormat.may_cut`."""
 
 
 class References(NamedTuple):
@@ -74,7 +74,7 @@ class RecordFormat(Format):
         )
 
     def _why_not(self, error: Exception) -> str:
-        """Return why a record is no sample: in the words of `Unusable`, of a defect in those of `failure`."""
+        """Return why a record is no sample: the text of `Unusable`, or of a defect, that of `failure`."""
         return str(error) if isinstance(error, Unusable) else self.failure(error)
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
@@ -98,7 +98,7 @@ class RecordFormat(Format):
         return self.texts_of(*self._record_and_row(run, source, locator))
 
     series_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys whose lists `sample`, too, reads with `tokens` alone: a loaded sample gets them as arrays."""
+    """Keys whose lists `sample` reads with `tokens` alone, too: a loaded sample gets them as arrays."""
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
         """Return whether `rows` reads a list under this key with `tokens` alone, if at all.
@@ -108,7 +108,7 @@ class RecordFormat(Format):
         return False
 
     def needs_length(self, key: str) -> bool:  # noqa: ARG002
-        """Return whether `rows` asks a list that may be cut for nothing but its length.
+        """Return whether `rows` needs only the length of a list that may be cut.
 
         Under such keys, a scan may supply an array of NaN of that length.
         """
@@ -126,7 +126,7 @@ class RecordFormat(Format):
         return record
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        """The record for `row` and `sample`, after applying a person's field map."""
+        """Return the record for `row` and `sample`, after applying a person's field map."""
         return record
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
@@ -212,7 +212,7 @@ class RecordFormat(Format):
         return rows
 
     def texts_of(self, record: Record, row: SampleRow) -> Texts | None:
-        """The texts of a sample without its turns; None if only `load` knows them."""
+        """Return the texts of a sample without its turns; None if only `load` knows them."""
         references = self.references(self.own_record(record, row))
         return references and Texts(
             key=row.key,
@@ -245,9 +245,9 @@ def step_of(value: object) -> int | None:
 
 
 def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:
-    """The group that columns name, whatever the type of their values; without any of them, the group as it is.
+    """Return the group that columns name by values of any type; without any of the columns, the group of the row.
 
-    `keys` are one column, or several with commas between. `prompt` and `file` need no column.
+    `keys` is a column, or several with commas between. `prompt` and `file` need no column.
     """
     names = []
     for key in [keys] if "," not in keys or member(record, keys) is not MISSING else keys.split(","):

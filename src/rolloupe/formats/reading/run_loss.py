@@ -12,17 +12,17 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.model import Aggregation, RunLoss
 
 MAX_PLACES = 10_000
-"""Objects of a configuration that are looked at."""
+"""The most objects of a configuration to look at."""
 Settings = dict[str, Any]
 OF_TRL: dict[str, Aggregation] = {
     "grpo": "sequence_mean", "bnpo": "token_mean", "dr_grpo": "token_mean", "dapo": "token_mean", "cispo": "token_mean",
 }  # fmt: skip
-"""The weights of tokens for each `loss_type` of TRL."""
+"""The weights of tokens by `loss_type` of TRL."""
 OF_VERL: dict[str, Aggregation] = {
     "token-mean": "token_mean", "seq-mean-token-sum": "token_mean", "seq-mean-token-sum-norm": "token_mean",
     "seq-mean-token-mean": "sequence_mean",
 }  # fmt: skip
-"""The weights of tokens for each `loss_agg_mode` of verl."""
+"""The weights of tokens by `loss_agg_mode` of verl."""
 K3 = ("k3", "low_var_kl", "k3+", "low_var_kl+")
 """The names of the penalty k3 in verl, slime and miles."""
 
@@ -63,7 +63,7 @@ def _verl(settings: Settings) -> RunLoss | None:
     mode = policy.get("loss_mode", "vanilla") if isinstance(policy, dict) else "vanilla"
     kl = _penalty(actor, actor.get("kl_loss_type", "low_var_kl"), "actor.kl_loss_coef")
     thresholds, read_from = {"low": low, "high": high}, "actor.clip_ratio, loss_agg_mode"
-    if mode == "gspo":  # which has one aggregation
+    if mode == "gspo":  # it has one aggregation
         return _loss("gspo", thresholds, kl, "sequence_mean", "actor.clip_ratio")
     if mode != "vanilla":
         return None
@@ -73,7 +73,7 @@ def _verl(settings: Settings) -> RunLoss | None:
 
 
 def _penalty(settings: Settings, kind: object, setting: str) -> Settings:
-    """Return the KL penalty of verl, slime and miles. That of another type than k3 is left out."""
+    """Return the KL penalty of verl, slime and miles; one of another type than k3 is left out."""
     weight = _number(settings, "kl_loss_coef", 0.0) if settings.get("use_kl_loss") is True else 0.0
     return _k3(weight, setting) if kind in K3 else {"left_out": {setting: weight}}
 
@@ -135,7 +135,7 @@ def _slime(settings: Settings) -> RunLoss | None:
     is_by_token = settings.get("calculate_per_token_loss") is True
     aggregation: Aggregation = "token_mean" if is_by_token else "sequence_mean"
     read_from = "advantage_estimator, eps_clip, eps_clip_high, calculate_per_token_loss"
-    if estimator == "cispo":  # which as published has no lower bound; with one, it is another rule
+    if estimator == "cispo":  # with a lower bound, it is not the published rule
         return _loss("cispo", {"high": high}, kl, aggregation, read_from) if low >= 1 else None
     thresholds = {"low": low, "high": high}
     if estimator == "gspo":
@@ -146,7 +146,7 @@ def _slime(settings: Settings) -> RunLoss | None:
 
 
 def _plain(settings: Settings) -> RunLoss | None:
-    """Names that loops of one's own use."""
+    """Usual names in other loops."""
     low, high = parsers.number(settings.get("clip_low")), parsers.number(settings.get("clip_high"))
     if low is None or high is None or settings.get("use_ppo_clip") is False:
         return None
@@ -162,5 +162,5 @@ def _k3(weight: float, setting: str) -> Settings:
 def _loss(
     rule: str, thresholds: dict[str, float], kl: Settings, aggregation: Aggregation | None, read_from: str
 ) -> RunLoss:
-    """Return a loss; `kl` has what `RunLoss` says about its penalty."""
+    """Return a loss; `kl` has the fields of `RunLoss` for the penalty."""
     return RunLoss(rule=rule, thresholds=thresholds, aggregation=aggregation, read_from=read_from, **kl)

@@ -1,12 +1,11 @@
 """Files ending in `.gz` or `.zst`, opened as a seekable binary stream of their uncompressed content.
 
-Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: it holds what is
-known of a few files, and the most recently decoded blocks. An access point is the start of a gzip member or a zstd
-frame (known at once from a seek table at the end of the file), or a decoder's state saved on an earlier pass, as zlib
-allows.
+Offsets are those of the uncompressed stream. Memory is bounded for the process, not for each file: it holds the access
+points of a few files, and the most recently decoded blocks. An access point is the start of a gzip member or a zstd
+frame (a seek table at the end of the file lists these), or a decoder's state saved on an earlier pass, as zlib allows.
 
-A cut-off or damaged stream reads as one that ends there; `damage_of` tells the two apart. If a seek table locates the
-next frame, the gap between them reads as blank lines, so that all offsets stay valid; `gaps_of` lists it.
+A cut-off or damaged stream ends at the damage, which `damage_of` returns. If a seek table locates the next frame, the
+gap before it reads as blank lines, so that all offsets stay valid; `gaps_of` lists the gaps.
 """
 
 import io
@@ -48,7 +47,7 @@ _PROBE_BYTES = 4096
 
 
 class StreamExtent(NamedTuple):
-    """The length of a stream, up to the requested end, and the number of bytes of the file behind it."""
+    """The length of a stream, up to the requested end, and how many bytes of the file it takes."""
 
     stop: int
     file_bytes: int
@@ -71,7 +70,7 @@ class Gap(NamedTuple):
 
 
 class Contents:
-    """Knowledge about one file's contents: access points, a decoder at some position, the end once seen."""
+    """The access points of a file, a decoder at some position, and the end once it was reached."""
 
     _numbers = count()
 
@@ -79,7 +78,7 @@ class Contents:
         self.lock = threading.RLock()
         self._gzip = gzip
         self.ahead_bytes = 0 if gzip else CHUNK_BYTES
-        """Maximum lead of `Block.file_stop` over the block: a zstd frame is fed in chunks."""
+        """`Block.file_stop` may lie this far behind the block: a zstd frame is fed in chunks."""
         self._size, self._mtime_ns = -1, 0
         self._forget()
 
@@ -90,7 +89,7 @@ class Contents:
         self.table_text: int | None = None
         """The length of the stream, if a seek table states it."""
         self._limit = 0
-        """The number of the next point on the decoder's way, according to a seek table."""
+        """The number of the next point before the decoder, according to a seek table."""
         self._decoder: Decoder | _Filler | None = None
         self._buffer = bytearray()
         self._buffer_start = 0
@@ -101,7 +100,7 @@ class Contents:
         self._furthest = (0, b"")
 
     def refresh(self, file: BinaryIO, size: int, mtime_ns: int) -> None:
-        """Update the file's identity: keep earlier knowledge if the file only grew."""
+        """Note the state of the file; forget everything about it unless it only grew."""
         if (size, mtime_ns) == (self._size, self._mtime_ns):
             return
         stop, tail = self._furthest
@@ -181,7 +180,7 @@ class Contents:
                 return wanted
 
     def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
-        """Decode again, in small steps, the output that an error in the same call discarded."""
+        """Decode again in small steps: an error discards all output of its call."""
         start = self._nearest(decoder.text) if self.table_text is None else self.points[self._limit - 1]
         again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
         piece = b""
@@ -194,7 +193,7 @@ class Contents:
         return piece, damage
 
     def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
-        """Recover from a decoder that stopped: return False if the stream ends there."""
+        """Go on behind the place where a decoder stopped; return False if the stream ends there."""
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
             return True
@@ -206,9 +205,9 @@ class Contents:
         return not self._note_end(decoder, damage)
 
     def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
-        """Check that a decoder reaches the next point as the seek table states; else stop it before that point.
+        """Check that a decoder reaches the next point where the seek table states; else stop it before that point.
 
-        The content of a block therefore never depends on the points on the way, even if a table lies.
+        So the content of a block never depends on the point from which it was decoded, even if a table lies.
         """
         while self._limit < len(self.points):
             text, place, _ = self.points[self._limit]
@@ -228,7 +227,7 @@ class Contents:
         wanted = None
         while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
             number = self._buffer_start // BLOCK_BYTES
-            if missing == BLOCK_BYTES:  # else its beginning lies before the point where decoding began
+            if missing == BLOCK_BYTES:  # else decoding began within the block
                 block = Block(bytes(self._buffer[:missing]), decoder.place)
                 _blocks.put((self._number, number), block)
                 wanted = block if number == index else wanted
@@ -237,18 +236,18 @@ class Contents:
         return wanted
 
     def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
-        """Remember how the stream ends. Return False if its last block needs decoding from an earlier point first."""
+        """Note how the stream ends. Return False if its last block has to be decoded from an earlier point first."""
         index = decoder.text // BLOCK_BYTES
         if self._buffer_start > index * BLOCK_BYTES:
             self._approach(index)
             return False
         self._end = (index, Block(bytes(self._buffer), decoder.place, damage))
-        if damage and not damage.cut:  # the decoder has no further use
+        if damage and not damage.cut:  # more bytes would not help
             self._decoder = None
         return True
 
     def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
-        """Save the decoder's state if it is the furthest so far and far from the previous one."""
+        """Keep an access point at the decoder if it is far enough behind the last one."""
         if decoder.place > self._furthest[0]:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
@@ -264,7 +263,7 @@ class Contents:
 
 
 class _Filler:
-    """A decoder over a gap: it returns blank lines, all of them short."""
+    """Stands for a decoder in a gap: returns short blank lines."""
 
     def __init__(self, decoder: Decoder, behind: Point) -> None:
         self.text = decoder.text
@@ -331,7 +330,7 @@ class DecodedFile(io.RawIOBase):
         self.damage: Damage | None = None
         self.file = file
         self.spent_bytes = 0
-        """The number of compressed bytes that the data read so far came from."""
+        """The number of compressed bytes of the data read so far."""
         self._from: int | None = None
         self._at = 0
 
@@ -346,7 +345,7 @@ class DecodedFile(io.RawIOBase):
         return open_state(self.file)
 
     def expect(self, spans: Iterable[tuple[int, int]]) -> None:
-        """Do nothing: the places of these ranges in the compressed file are not known in advance."""
+        """Do nothing: the places of these ranges in the compressed file are unknown."""
 
     def tell(self) -> int:
         return self._at
@@ -407,19 +406,19 @@ def is_decoded(file: BinaryIO) -> bool:
 
 
 def spent_bytes(file: BinaryIO) -> int | None:
-    """Return how many compressed bytes the data read so far came from; None for a file that is not decoded."""
+    """Return the number of compressed bytes of the data read so far; None for a file that is not decoded."""
     raw = getattr(file, "raw", None)
     return raw.spent_bytes if isinstance(raw, DecodedFile) else None
 
 
 def damage_of(file: BinaryIO) -> Damage | None:
-    """Return why a stream that was read to its end ends there; None for a regular end."""
+    """Return why a stream that was read to its end has no regular end; None if it has one."""
     raw = getattr(file, "raw", None)
     return raw.damage if isinstance(raw, DecodedFile) else None
 
 
 def gaps_of(file: BinaryIO) -> list[Gap]:
-    """Return the gaps of a stream met so far, in their order."""
+    """Return the gaps in the part of a stream that was read, in their order."""
     raw = getattr(file, "raw", None)
     return sorted(raw.contents.gaps.values()) if isinstance(raw, DecodedFile) and raw.contents.gaps else []
 

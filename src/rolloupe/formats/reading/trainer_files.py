@@ -1,6 +1,6 @@
-"""Files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
+"""Reads files that many trainers keep beside their samples: metrics as JSON lines, a config, checkpoints, a diff.
 
-They are read on request, up to `MAX_BYTES` from their start, and never indexed. Unreadable lines are skipped; `damage`
+They are read on request, up to `MAX_BYTES`, and never indexed. Unreadable lines are skipped; `damage`
 lists them. An unfinished last line is still being written, so it is not damage.
 """
 
@@ -19,7 +19,7 @@ import msgspec
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_reader import BLANK, BOM, decoded, lines, parse, strip_bom, why_no_text
+from rolloupe.formats.reading.line_reader import BOM, decoded, lines, parse, why_no_text
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.stream import is_decoded, open_binary, read_at
 from rolloupe.lru import Lru
@@ -28,9 +28,9 @@ from rolloupe.storage import expect, file_state, is_folder, open_state, path_sta
 
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
-"""Read at first: Python sets as much memory aside as a read may return at most."""
+"""Read at first: Python allocates as much memory as a read may return."""
 KEPT_VALUES = 1_000_000
-"""Values of files with the records of a step that stay in memory."""
+"""The most values of files of a step that stay in memory."""
 
 
 def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
@@ -75,9 +75,9 @@ _kept: Lru[tuple[object, ...], list[Record]] = Lru(total=KEPT_VALUES)
 
 
 def kept_records(location: Location | None) -> list[Record]:
-    """Return the objects of a small file, as `records` does, which is read again only if it has changed.
+    """Return the objects of a small file, as `records` does; it is read again only if it has changed.
 
-    For runs with a file for each step: when a step comes, only its file is read.
+    In a run with a file for each step, a new step then costs only its own file.
     """
     if location is None:
         return []
@@ -93,16 +93,13 @@ def lines_of(location: Location | None) -> Iterator[bytes]:
     if location is None:
         return
     with contextlib.suppress(OSError), open_binary(location) as file:
-        for line in lines(file, 0, MAX_BYTES):
-            if line.data is not None and (data := strip_bom(line.data, line.start)).strip(BLANK):
-                yield data
+        yield from filter(None, (line.content for line in lines(file, 0, MAX_BYTES)))
 
 
 class MergedMetrics:
-    """Rows of metrics, merged by step, the last value of each metric winning; rows without a step stay single.
+    """Rows of metrics, merged by step, the last value of a metric wins; rows without a step stay single.
 
-    Drops values that are not numbers, as metrics are drawn, and rows whose step is too large or not an integer, which
-    `rolloupe.formats.reading.trainer_files` lists.
+    Drops values that are not numbers, and rows whose step is too large or no integer, which `damage` lists.
     """
 
     def __init__(self) -> None:
@@ -129,7 +126,7 @@ class MergedMetrics:
             self._by_step.setdefault(step, {}).update(values)
 
     def join(self, rows: Iterable[MetricRow]) -> None:
-        """Merge rows that are merged already."""
+        """Merge rows that another file merged."""
         for row in rows:
             if row.step is None:
                 self._loose.append(row)
@@ -186,21 +183,21 @@ def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
 
 
 KEPT_LINE_VALUES = 3_000_000
-"""Numbers of such files that stay in memory."""
+"""The most numbers of such files that stay in memory."""
 COMPARED_BYTES = 1024
-"""The first bytes, and the bytes read last, that are compared to see whether a file was replaced."""
+"""A file was replaced if its first bytes, or those read last, are others: this many of each."""
 NONE = (-1, -1)
 
 
 class LinesSoFar(NamedTuple):
-    """The metrics of a file, merged by step, and the records that its reader set apart."""
+    """The metrics of a file, merged by step, and the records that its reader kept apart."""
 
     rows: list[MetricRow]
     apart: list[Record]
 
 
 class MetricLines:
-    """The metrics read from a growing file so far. A subclass may turn lines into other rows, and set some apart."""
+    """The metrics of a growing file. A subclass may turn lines into other rows, and keep some apart."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -237,15 +234,12 @@ class MetricLines:
         is_done = True
         expect(file, [(self._stop, open_state(file).st_size)])
         for line in lines(file, self._stop, MAX_BYTES):
-            is_taken = False
-            if line.data is not None and (data := strip_bom(line.data, line.start)).strip(BLANK):
+            if content := line.content:
                 with contextlib.suppress(Unusable):
-                    self.take(parse(data))
-                    is_taken = True
+                    self.take(parse(content))
+                    is_done = line.ended  # the last line may become another one
             if line.ended:
                 self._stop = line.stop + 1
-            else:  # it may become another line
-                is_done = is_done and not is_taken
         self._inode = _inode(file) if is_done else NONE
         if is_done:
             part = min(self._stop, COMPARED_BYTES)
@@ -262,7 +256,7 @@ _lines_seen: Lru[tuple[type[MetricLines], str], bool] = Lru(entries=10_000)
 
 
 def lines_so_far(location: Location, kind: type[MetricLines] = MetricLines) -> LinesSoFar:
-    """Return the metrics of a file. Where it was read before, its rows stay in memory from now on."""
+    """Return the metrics of a file. The rows of a file that is read for the second time stay in memory."""
     key = kind, location.path
     reader = _kept_lines.get(key) or kind()
     so_far = reader.read(location)
@@ -283,7 +277,7 @@ KEPT_FILES = 1000
 
 
 class _Lines(JsonlFormat):
-    """Lines to check for damage alone."""
+    """A format that only checks lines for damage."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:  # noqa: ARG002
         step_of(record.get("step"))
@@ -361,9 +355,9 @@ def records_about(location: Location, key: str, value: str) -> tuple[list[Record
 
 
 def newest_about(location: Location, key: str, value: str, producer: str, notes: list[str]) -> list[Record]:
-    """Return the newest of these records: a file about nothing else must not fill the memory. Raises OSError."""
+    """Return the newest of these records, since a file about nothing else could fill the memory. Raises OSError."""
     newest: deque[Record] = deque(maxlen=MAX_RECORDS)
-    plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)  # in every line with it, whether or not JSON escapes it
+    plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)  # JSON escapes none of it
     with open_binary(location) as file:
         for line in lines_with(file, plain.encode() or b'"'):
             with contextlib.suppress(Unusable):

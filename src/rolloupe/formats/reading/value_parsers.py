@@ -16,7 +16,7 @@ from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
 
 T = TypeVar("T")
 MAX_TAG_CHARS = 64
-"""Longer texts are not tags: only the sample itself shows them."""
+"""Longer texts are no tags: only the sample itself shows them."""
 MAX_NAME_CHARS = 200
 """Longer names of groups and samples are replaced by their hashes, to keep addresses short."""
 REWARDS = ("reward", "score", "rewards", "scores", "total_reward")
@@ -57,14 +57,14 @@ _OF_STEPS = set(
     """batch checkpoint ckpt completions dump dumps gen generation generations iter iteration iterations itr rollout
     rollouts step steps trajectories trajectory update updates val valid validation""".split()
 )
-"""Words whose number is a step."""
+"""Words before the number of a step."""
 _BEFORE_STEPS = _OF_STEPS | set("eval evals evaluation output outputs results samples test train training".split())
-"""Words that a step may stand before."""
+"""Words that may follow the number of a step."""
 _NOT_STEPS = set(
     "agent attempt b chunk dp env epoch file fold gpu group host job k model n node of part pass problem proc process "
     "prompt question rank replica run sample seed shard split t task temp thread top tp trial v version worker".split()
 )
-"""Words whose number counts something else."""
+"""Words before a number that is no step."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _DATE = re.compile(r".+-(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", re.DOTALL)
 """A name that ends in a month and a day, as names of models do (`gpt-4-0613`)."""
@@ -89,7 +89,7 @@ _VERDICTS = {
     **dict.fromkeys("correct pass passed true yes success solved resolved".split(), 1.0),
     **dict.fromkeys("incorrect wrong fail failed failure false no timeout unsolved unresolved".split(), 0.0),
 }
-"""Words that are scores."""
+"""Words that count as scores."""
 
 
 class Reward(NamedTuple):
@@ -125,7 +125,7 @@ def number(value: object) -> float | None:
 
 
 def number_in(text: str) -> float | str:
-    """The number of which `default=str` made a text; any other text unchanged."""
+    """Return the number that `json.dumps` with `default=str` wrote as a text; any other text unchanged."""
     match = _AS_TEXT.fullmatch(text.strip())
     try:
         return float(match["number"]) if match else text
@@ -204,13 +204,13 @@ def reward(value: object) -> Reward:
 
 
 def reward_texts(record: dict[str, Any]) -> dict[str, str]:
-    """The usual names of a reward that have a text in place of a number, as tags: the start of a long text is kept."""
+    """Return the texts under usual names of a reward as tags: of a long text, the start."""
     texts = ((key, record[key]) for key in REWARDS if isinstance(record.get(key), str))
     return {key: value[:MAX_TAG_CHARS] for key, value in texts if value}
 
 
 def is_shown_reward(value: object) -> bool:
-    """Return whether reward, sample metrics and tags together show all of a reward."""
+    """Return whether reward, sample metrics and tags together show a whole reward."""
     if isinstance(value, str):
         return isinstance(number_in(value), float)
     return value is None or (reward(value).whole if isinstance(value, dict) else number(value) is not None)
@@ -219,8 +219,8 @@ def is_shown_reward(value: object) -> bool:
 def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`, `7_val`.
 
-    A number after a word for a step counts, that of an epoch last. Any other last number may be a count or a version:
-    it is a step only with leading zeros, if it is no date, or behind a beginning that `numbered_names` found.
+    A number after a word for a step counts; that of an epoch only without another. Any other last number may be a count
+    or a version: it is a step only with leading zeros, if it is no date, or behind a beginning in `numbered`.
     """
     if matches := [*_STEP.finditer(name)]:
         return integer(max(matches, key=lambda match: (_RANKS.get(match["word"].lower(), 1), match.start()))["step"])
@@ -240,7 +240,7 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
 
 
 def numbered_names(names: Iterable[str]) -> set[str]:
-    """Return the beginnings of names that differ in their last number alone, which is no year or date."""
+    """Return the beginnings of names that differ only in their last number, which is no year or date."""
     bare = [match["name"] if (match := _BEFORE_SPLIT.fullmatch(name)) else name for name in names]
     matches = [
         match for name in bare if (match := _LAST_NUMBER.fullmatch(name)) and not _YEAR.fullmatch(match["number"])
@@ -306,7 +306,7 @@ def tags(members: object) -> dict[str, str]:
 
 
 def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object], T | None]) -> T | None:
-    """Return what `read` makes of the first of some members that it accepts; None if it accepts none."""
+    """Return the result of `read` for the first of some members that it accepts; None if it accepts none."""
     for name in names:
         if name in record and (accepted := read(record[name])) is not None:
             return accepted
@@ -314,18 +314,18 @@ def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object],
 
 
 def texts(values: list[Any]) -> list[str]:
-    """Return each of many values as text; most lists hold texts alone and are returned as they are."""
+    """Return each value as text; a list of texts alone, as most are, is returned unchanged."""
     return values if set(map(type, values)) <= {str} else [as_text(value) for value in values]
 
 
 def showable(value: object) -> Any:
-    """Return a value of a record unchanged, or a word in its place if it is nested too deeply."""
+    """Return a value of a record unchanged, or a note if it is nested too deeply."""
     level: list[object] = [value]
     for _ in range(MAX_DEPTH):
         below: list[object] = []
         for entry in level:
             members = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
-            if not set(map(type, members)) <= FLAT:  # long arrays of numbers are the usual case
+            if not set(map(type, members)) <= FLAT:  # most are long arrays of numbers
                 below += [member for member in members if isinstance(member, list | dict)]
         if not below:
             return value
@@ -356,7 +356,7 @@ def chat(value: object) -> list[Any] | None:
 
 
 def _messages_or(value: object) -> Any:
-    """The messages of a list or object that is a conversation (`text.conversation`); any other value unchanged."""
+    """Return the messages of a conversation (`text.conversation`); any other value unchanged."""
     return (text.conversation(value) or value) if isinstance(value, list | dict) else value
 
 

@@ -1,9 +1,9 @@
-"""YAML as plain data, by PyYAML with libyaml, within bounds.
+"""Reads YAML as plain data, by PyYAML with libyaml, within bounds.
 
-Numbers, texts, lists and mappings alone are made, of objects that a tag names too. Dates stay texts, keys become texts
-as in JSON, and `<<` is a key like any other, since merging could fill the memory.
+The result has numbers, texts, lists and mappings alone; an object that a tag names becomes one of these. Dates stay
+texts, keys become texts as in JSON, and `<<` is a key like any other, since merging could fill the memory.
 
-Whoever needs it imports it where it is needed: to import PyYAML takes a fiftieth of a second, and few runs have YAML.
+Import this module inside functions: importing PyYAML takes 20 ms, and few runs have YAML.
 """
 
 import re
@@ -12,9 +12,9 @@ from typing import Any, ClassVar, cast
 import yaml
 
 MAX_DEPTH = 64
-"""Lists and mappings within each other: libyaml's time grows with the square of the depth."""
+"""The deepest nesting: libyaml's time grows with the square of the depth."""
 MAX_VALUES = 10**6
-"""Values in a document whose aliases are written out."""
+"""The most values in a document whose aliases are written out."""
 _Base = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _PLAIN = [f"tag:yaml.org,2002:{kind}" for kind in ("null", "bool", "int", "float", "str", "seq")]
 _FLOAT = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)[eE][+-]?[0-9]+")
@@ -53,7 +53,7 @@ def _check_depth(text: str) -> None:
 
 
 def _size(value: Any, sizes: dict[int, int]) -> int:
-    """Count the values in one, those that aliases share as often as they occur. One within itself is endless."""
+    """Count the values in a value, shared ones each time that they occur; a value that holds itself has very many."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in sizes:
@@ -77,7 +77,7 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[str, Any]:
 
 
 def _plain(loader: Any, node: yaml.Node) -> Any:
-    """Make of an object that a tag names the mapping, the list or the text that it was written as."""
+    """Read an object that a tag names as the mapping, the list or the text in the document."""
     if isinstance(node, yaml.MappingNode):
         return _mapping(loader, node)
     return loader.construct_sequence(node, deep=True) if isinstance(node, yaml.SequenceNode) else node.value

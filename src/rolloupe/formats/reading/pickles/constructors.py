@@ -1,6 +1,6 @@
-"""Values of the calls in a pickle, for a few known names. No function that a pickle names is ever called.
+"""The values of calls in a pickle, for a few known names. No function that a pickle names is ever called.
 
-A call becomes plain data or one of our own values; where anything about its arguments is odd, a marker.
+A call becomes plain data or one of `values`; with odd arguments, a marker.
 """
 
 import contextlib
@@ -34,13 +34,13 @@ MODULES = {
     "__builtin__": "builtins", "copy_reg": "copyreg", "numpy._core.multiarray": "numpy.core.multiarray",
     "numpy._core.numeric": "numpy.core.numeric",
 }  # fmt: skip
-"""Other names of modules, in older and newer versions."""
+"""Names of modules in older and newer versions, and the usual name of each."""
 TENSORS = [f"torch._utils._rebuild_tensor{version}" for version in ("", "_v2", "_v3")]
 T = TypeVar("T")
 
 
 def call(callee: Any, arguments: Any) -> Any:
-    """Return the value of a call: plain data for a known name, a marker for every other."""
+    """Return the value of a call: plain data for a known name, a marker for any other."""
     given = tuple(arguments) if isinstance(arguments, tuple | list | NumberList) else (arguments,)
     name = callee.name if isinstance(callee, Name) else f"a call of {type(callee).__name__}"
     module, _, attribute = name.rpartition(".")
@@ -50,7 +50,7 @@ def call(callee: Any, arguments: Any) -> Any:
 
 
 def as_key(value: Any) -> Any:
-    """Return a value that can be a key or a member of a set: a simple one as it is, any other behind a marker.
+    """Return a value that can be a key or a member of a set: a simple value unchanged, any other within a marker.
 
     Hashing the nested values of a hostile pickle could take for ever, or end the process.
     """
@@ -62,9 +62,9 @@ def as_key(value: Any) -> Any:
 
 
 def paced(items: Iterable[T]) -> Iterator[T]:
-    """Yield keys or members for a dict or a set, as long as putting them there does not take very long.
+    """Yield keys for a dict or members for a set. Raises `UnreadablePickle` if inserting them takes very long.
 
-    They may be chosen so that each takes longer than the one before. Raises `UnreadablePickle`.
+    Their hashes may collide, so that each takes longer than the last.
     """
     ends_s = time.monotonic() + MAX_SECONDS_OF_KEYS
     for number, item in enumerate(items):
@@ -129,11 +129,11 @@ EMPTY: Final[dict[str, Callable[[], Any]]] = {
     **dict.fromkeys(("collections.OrderedDict", "collections.Counter", "collections.defaultdict"), dict),
     "torch.Size": tuple,
 }
-"""The types of the values of calls without arguments."""
+"""The types of values of calls without arguments."""
 
 
 def _is_short(values: list[object], *known: str | None) -> bool:
-    """Return whether nothing is given, or one of a few words. It never compares a text that lies in the file."""
+    """Return whether nothing is given, or one of a few words. Never compares a text that is still in the file."""
     return not values or (len(values) == 1 and isinstance(values[0], str | None) and values[0] in known)
 
 
@@ -160,9 +160,9 @@ def _latin(text: str, encoding: Any = "latin-1") -> bytes:
 
 
 def _tensor(make: str, storage: Any, offset: Any, shape: Any, strides: Any, *more: Any) -> Tensor:
-    """Return a tensor; in the newest form its storage holds bytes, and its type is beside it.
+    """Return a tensor; in the newest form its storage holds bytes, and its type is an argument.
 
-    `more`: whether it needs a gradient, hooks, the type, and metadata such as a conjugate bit, which nobody reads.
+    `more` has a flag for gradients, hooks, the type, and metadata such as a conjugate bit, which nobody reads.
     """
     if make not in TENSORS or not isinstance(storage, StorageRef):
         raise LookupError
@@ -185,7 +185,7 @@ def _lengths(values: Any) -> tuple[int, ...]:
 
 
 def _text_of(kind: Any) -> str:
-    """NumPy's text of a type. Raises TypeError for anything else."""
+    """Return NumPy's text of a type. Raises TypeError for anything else."""
     if not isinstance(kind, NumpyType) or not kind.order:
         raise TypeError
     return f"{kind.order}{kind.text}"
@@ -200,9 +200,9 @@ def storage_type(value: Any) -> str:
 
 
 def fill(target: Any, state: Any) -> None:
-    """Give a value its state, which its class would have set: of known values, only arrays and types have one.
+    """Give a value the state that its class would have set; of known values, only arrays and types have one.
 
-    A marker keeps the state. The attributes of an `OrderedDict` or a tensor, of which PyTorch adds some, are left out.
+    A marker keeps the state. The attributes that PyTorch adds to an `OrderedDict` or a tensor are left out.
     """
     if isinstance(target, NumpyType):  # its order of bytes; empty if the state says more than that
         is_order = isinstance(state, tuple) and len(state) > 4 and state[2:5] == (None,) * 3

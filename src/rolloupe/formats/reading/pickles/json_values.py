@@ -1,7 +1,7 @@
-"""Values of a pickle as JSON has them, for a record: every text is valid, every key a text, every array a list.
+"""Converts the values of a pickle to JSON, for a record: every text is valid, every key a text, every array a list.
 
-What JSON lacks is named: a marker becomes an object with the name of what was not called, a long array its type and
-shape. Values that contain themselves, or that are nested or repeated beyond bounds, become a word.
+A marker becomes an object with the name that was not called, a long array its type and shape. Values that contain
+themselves, or that are nested or repeated beyond bounds, become a note.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,15 +22,15 @@ from rolloupe.formats.reading.pickles.values import (
 from rolloupe.formats.reading.value_parsers import MAX_DEPTH, TOO_DEEP
 
 MAX_VALUES = 2**20
-"""Most values in one record: a pickle may repeat an object without writing it again."""
+"""The most values in a record: a pickle may repeat an object without writing it again."""
 COST = 8
-"""The cost of a value, unless all values are wanted: a sample is shown in parts, which may repeat the same values."""
+"""The cost of a value unless all are wanted: a sample is shown in parts, which may repeat the same values."""
 CHARACTERS = 64
-"""A text counts as one value more for each so many characters."""
+"""A text counts as one more value for each this many characters."""
 FREE_VALUES = 2**21
 VALUES_PER_BYTE = 4
 MANY = 2**12
-"""Longer arrays are named by their type and shape, unless all values are wanted."""
+"""Longer arrays become their type and shape unless all values are wanted."""
 NOT_CALLED = "not called"
 """The key of a marker's name."""
 TOO_MANY = "(more values than are shown: see the file)"
@@ -41,20 +41,20 @@ class Repetitive(UnreadablePickle):
 
 
 class ValueBudget:
-    """The values that all records of a file of so many bytes may have, each as often as it is repeated."""
+    """The number of values that all records of a file may have, by its size; repeated values count each time."""
 
     def __init__(self, size_bytes: int) -> None:
         self._left = FREE_VALUES + VALUES_PER_BYTE * size_bytes
 
     def spend(self, values: int) -> None:
-        """Spend some of the budget. Raises `UnreadablePickle` if too little is left."""
+        """Spend values. Raises `UnreadablePickle` if too few are left."""
         self._left -= values
         if self._left < 0:
             raise Repetitive("the file repeats its values too often: read no further")
 
 
 def as_json(value: Any, *, most: int = MANY, budget: ValueBudget | None = None) -> Any:
-    """Return a value as JSON has it, arrays up to a length of `most` as lists. Raises `UnreadablePickle`."""
+    """Return a value in the types of JSON, with arrays up to a length of `most` as lists. Raises `UnreadablePickle`."""
     converter = _Converter(most)
     try:
         return converter.of(value, 0)
@@ -96,7 +96,7 @@ class _Converter:
         return self._marker(value, depth)
 
     def _some(self, values: Iterable[Any], depth: int) -> Iterator[Any]:
-        """The values of a container; behind the first that is not shown, none."""
+        """Yield the values of a container, up to the first that is not shown."""
         for item in values:
             yield self.of(item, depth + 1)
             if self.left < 0:

@@ -1,7 +1,7 @@
-"""The machine that follows the opcodes of a pickle, of protocols 0 to 5, and makes data of them.
+"""The machine that follows the opcodes of a pickle, of protocols 0 to 5, and makes data.
 
 Source of the opcodes: Python's `pickletools`. Steps, memory and time are bounded: each step makes at most one value,
-long texts and lists of numbers stay in the file, and no step takes longer for what came before it.
+long texts and lists of numbers stay in the file, and earlier steps make no step slower.
 """
 
 import codecs
@@ -25,15 +25,15 @@ from rolloupe.formats.reading.pickles.values import (
 )
 
 MAX_STEPS = 2**23
-"""Most opcodes of a pickle, not counting numbers in lists."""
+"""The most opcodes of a pickle, not counting numbers in lists."""
 MAX_BEGINNING_STEPS = 2**17
 MAX_SECONDS = 60.0
 STEPS_BETWEEN_LOOKS = 2**12
 SHORT_BYTES = 2**10
 LONG_BYTES = 2**20
-"""Longer texts are read when asked for."""
+"""Longer texts are read on demand."""
 KEPT_BYTES = 2**26
-"""Once texts take this much, all but short ones are read when asked for."""
+"""Once texts take this much, all but short ones are read on demand."""
 MAX_COPIED = 2**24
 """Values, or bytes, that the calls of a pickle may copy, such as a list of another list."""
 MAX_INTEGER_BYTES = 2**10
@@ -61,9 +61,9 @@ def interpret(window: Window, persistent: Persistent | None = None) -> Any:
 
 
 def beginning(window: Window) -> list[Any]:
-    """Return the values that a pickle describes before its bytes end, or after so many steps.
+    """Return the values that a pickle describes before its bytes end, or in its first steps.
 
-    Of a whole pickle these are the one value that it describes.
+    A whole pickle describes a single value.
     """
     machine = Machine(window, None)
     try:
@@ -134,7 +134,7 @@ class Machine:
         return int.from_bytes(self.window.take(length), "little", signed=True)
 
     def text(self, form: str, encoding: str) -> Any:
-        """Read a text after its length, or bytes if the encoding is empty; a long one is left where it is."""
+        """Read a text after its length, or bytes if the encoding is empty; a long one stays in the file."""
         length = self.number(form)
         if length > LONG_BYTES or (length > SHORT_BYTES and self._kept_bytes > KEPT_BYTES):
             return Blob(self.window.read, self.window.skip(length), length, encoding)
@@ -250,7 +250,7 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("g"): lambda machine: machine.memo[machine.decimal(machine.window.line())],
     ord("h"): lambda machine: machine.memo[machine.number("<B")],
     ord("j"): lambda machine: machine.memo[machine.number("<I")],
-    # What other machines would import, call and build.
+    # Names and calls, which other machines would import and make.
     ord("c"): lambda machine: machine.name(),
     0x93: _name_on_stack,
     ord("R"): lambda machine: machine.call(*machine.pop(2)),
@@ -260,16 +260,16 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("o"): lambda machine: machine.call((items := machine.items())[0], tuple(items[1:])),
     ord("P"): lambda machine: machine.persistent(machine.window.line().decode("utf-8")),
     ord("Q"): lambda machine: machine.persistent(machine.stack.pop()),
-    # Names by their numbers in a registry of the process that wrote them.
+    # Names by their numbers in a registry of the writer.
     0x82: lambda machine: Name(f"copyreg extension {machine.number('<B')}"),
     0x83: lambda machine: Name(f"copyreg extension {machine.number('<H')}"),
     0x84: lambda machine: Name(f"copyreg extension {machine.number('<i')}"),
 }
-"""The opcodes that put a value onto the stack: each returns it."""
+"""The opcodes that put a value onto the stack: each function returns the value."""
 
 
 def _mark(machine: Machine) -> None:
-    """Begin a row of items. If all are numbers for the list below, only their place is noted."""
+    """Begin a row of items; note only the place of numbers for a list."""
     window, stack = machine.window, machine.stack
     if stack and isinstance(stack[-1], NumberList):
         window.at -= 1
@@ -317,7 +317,7 @@ def _protocol(machine: Machine) -> None:
 
 
 def _next_buffer(_: Machine) -> None:
-    raise UnreadablePickle("its values lie outside of the pickle, which no file has")
+    raise UnreadablePickle("its values lie outside of the pickle: not read")
 
 
 ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {

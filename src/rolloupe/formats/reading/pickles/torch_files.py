@@ -1,7 +1,7 @@
-"""PyTorch's `.pt` files: an archive of a pickle and the storages of its tensors, or the older form without one.
+"""Reads PyTorch's `.pt` files: an archive of a pickle and the storages of its tensors, or older: pickles in a row.
 
 Source: `torch/serialization.py`. Members are stored, not packed, so each is a range of bytes of the file: the pickle is
-read block by block, of a storage only the values that somebody asks for.
+read block by block, and values of a storage on demand.
 """
 
 import encodings.cp437  # noqa: F401 - or zipfile imports it while it reads a name that is not UTF-8
@@ -23,7 +23,7 @@ MAX_MEMBERS = 2**17
 MAX_DIRECTORY_BYTES = 2**25
 KEPT_FILES = 64
 KEPT_BYTES = 2**26
-"""Memory for files that were read, by an estimate from their members and the sizes of their pickles."""
+"""Memory for files that were read, estimated from their members and the sizes of their pickles."""
 BYTES_OF_MEMBER = 2**10
 TREE_SHARE = 4
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -62,7 +62,7 @@ _files: Lru[Location, TorchFile] = Lru(KEPT_FILES, KEPT_BYTES, least=1)
 
 
 def torch_file(location: Location) -> TorchFile:
-    """Read a `.pt` file, of which some stay in memory. Raises OSError and `UnreadablePickle`."""
+    """Read a `.pt` file, or return it from memory. Raises OSError and `UnreadablePickle`."""
     with open_file(location) as file:
         stamp = stamp_of_state(open_state(file))
         known = _files.get(location)
@@ -104,7 +104,7 @@ class _FileReader:
 
 
 def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
-    """Return the contents of an archive, and the memory that they take, roughly. Raises `UnreadablePickle`."""
+    """Return the contents of an archive, and roughly the memory that they take. Raises `UnreadablePickle`."""
     members = _members(location)
     pickle = next((name for name in members if name == "data.pkl" or name.endswith("/data.pkl")), None)
     if pickle is None:
@@ -133,7 +133,7 @@ def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
 
 
 def _members(location: Location) -> dict[str, _Member]:
-    """The members of an archive by name: where the header of each is, and its size."""
+    """Return the members of an archive by name."""
     try:
         with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             listed = archive.infolist()
@@ -156,7 +156,7 @@ def _start_of(reader: _FileReader, member: _Member) -> int:
 
 
 def _described(key: Any) -> tuple[str, str, int]:
-    """The type, the name and the number of values of a storage. Raises TypeError."""
+    """Return the type, the name and the number of values of a storage. Raises TypeError."""
     if not isinstance(key, tuple) or len(key) < 5 or key[0] != "storage":
         raise TypeError
     _, kind, name, _device, count = key[:5]
@@ -166,7 +166,7 @@ def _described(key: Any) -> tuple[str, str, int]:
 
 
 def _from_sequence(reader: _FileReader) -> Any:
-    """The older form: pickles of a magic number, a version, the system, the data and the names of its storages.
+    """Read the older form: pickles of a magic number, a version, the system, the data and the names of its storages.
 
     The storages follow, each after the number of its values.
     """

@@ -1,8 +1,8 @@
 """The values that a pickle describes beyond plain ones, read on demand from the bytes of the pickle.
 
-They are names, markers, long texts, lists of numbers, tensors and arrays. A pickle writes a list of numbers as a mark,
-an opcode and its bytes for each number, and `e`: one expression finds the end of such a run, and NumPy decodes it. Most
-of a dump is such lists. NumPy lacks three kinds of floats: they become float32, which holds each of their values.
+They are names, markers, long texts, lists of numbers, tensors and arrays. A pickle writes a list of numbers as a run: a
+mark, an opcode and bytes for each number, and `e`. An expression finds the end of a run, and NumPy decodes it. Most of
+a dump is such lists. NumPy lacks three kinds of floats, which become float32 without a loss.
 """
 
 import contextlib
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 WINDOW_BYTES = 2**20
 MAX_LINE_BYTES = 2**16
-"""Longest argument of an opcode of text, such as a name."""
+"""The longest argument of an opcode of text, such as a name."""
 Read = Callable[[int, int], bytes]
-"""Returns so many bytes from a place on, fewer at the end. Raises `UnreadablePickle`."""
+"""Returns bytes, by place and count; fewer at the end. Raises `UnreadablePickle`."""
 
 
 class UnreadablePickle(Exception):
@@ -49,7 +49,7 @@ class Window:
         return self.base + self.at
 
     def look(self, count: int) -> None:
-        """Have so many bytes behind the place in `data`, fewer at the end."""
+        """Read on until `data` has this many bytes behind the place, or fewer at the end."""
         if len(self.data) - self.at >= count or (self.data and self.base + len(self.data) >= self.size):
             return
         self.base += self.at
@@ -75,7 +75,7 @@ class Window:
         return data
 
     def skip(self, count: int) -> int:
-        """Pass over so many bytes, and return where they began. Raises `UnreadablePickle` if there are fewer."""
+        """Pass over some bytes, and return where they began. Raises `UnreadablePickle` if there are fewer."""
         start = self.place
         if not 0 <= count <= self.size - start:
             raise UnreadablePickle(f"it ends at byte {self.size:,}, in the middle of a value")
@@ -94,19 +94,16 @@ class Window:
 
 
 MAX_RUN_BYTES = 2**14
-"""Python's own writers put 1,000 numbers of at most 9 bytes into one run."""
-BLOCK_BYTES = 2**12
-"""Bytes whose opcodes are looked for at once."""
+"""Python's own writers put 1,000 numbers of at most 9 bytes into a run."""
 _RUN = rb"\((?:(?:K.|M..|J.{4})++|(?:G.{8})++)e"
 RUN = re.compile(_RUN, re.DOTALL)
-"""A mark, small integers or floats alone, and `e`."""
+"""A run: a mark, only small integers or only floats, and `e`."""
 LIST_OF_NUMBERS = re.compile(rb"(?:q.|r.{4}|\x94)?" + _RUN, re.DOTALL)
-"""The bytes after an empty list that gets numbers: perhaps its number in the memo, and a run."""
+"""The bytes after an empty list that gets numbers: an opcode for the memo, if any, and a run."""
 _FLOAT = ord("G")
 _FLOATS = np.dtype([("opcode", "u1"), ("value", ">f8")])
-_WIDTHS = np.ones(256, dtype=np.int64)
-for _opcode, _width in ((b"K", 2), (b"M", 3), (b"J", 5)):
-    _WIDTHS[ord(_opcode)] = _width
+_WIDTHS = {ord("K"): 2, ord("M"): 3, ord("J"): 5}
+_INTEGER = re.compile(rb"K.|M..|J....", re.DOTALL)
 
 
 def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
@@ -114,9 +111,9 @@ def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
     codes = np.frombuffer(run, np.uint8)
     if codes[0] == _FLOAT:
         return np.frombuffer(run, _FLOATS)["value"].astype(np.float64)
-    starts = _starts(codes)
+    widths = _widths(run)
+    starts = np.cumsum(widths) - widths
     padded = np.concatenate((codes, np.zeros(4, np.uint8))).astype(np.int64)
-    widths = _WIDTHS[codes[starts]]
     values = padded[starts + 1]
     values += (padded[starts + 2] << 8) * (widths > 2)
     high = padded[starts + 4]
@@ -126,37 +123,24 @@ def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
 
 def count_of(run: bytes) -> int:
     """Return the number of values in a run without its mark and its end."""
-    return len(run) // 9 if run[0] == _FLOAT else len(_starts(np.frombuffer(run, np.uint8)))
+    return len(run) // 9 if run[0] == _FLOAT else len(_widths(run))
 
 
-def _starts(codes: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """The places of the opcodes in a run of integers, whose bytes may look like opcodes as well."""
-    width = int(_WIDTHS[codes[0]])
-    if len(codes) % width == 0 and (codes[::width] == codes[0]).all():
-        return np.arange(0, len(codes), width)
-    widths, places, start = _WIDTHS[codes], [], 0
-    while start < len(codes):
-        block = widths[start : start + BLOCK_BYTES]
-        # the places reached from 0 by steps of these widths: each round doubles the number of steps in a jump
-        size = len(block)
-        jump = np.append(np.minimum(np.arange(size) + block, size), size)
-        reached = np.zeros(1, np.int64)
-        while reached[-1] < size:
-            reached = np.concatenate((reached, jump[reached]))
-            jump = jump[jump]
-        reached = reached[reached < size]
-        places.append(reached + start)
-        start += int(reached[-1] + block[reached[-1]])
-    return np.concatenate(places)
+def _widths(run: bytes) -> NDArray[np.int64]:
+    """Return the width of each value in a run of integers, whose bytes may look like opcodes as well."""
+    codes, width = np.frombuffer(run, np.uint8), _WIDTHS[run[0]]
+    if len(run) % width == 0 and (codes[::width] == run[0]).all():
+        return np.full(len(run) // width, width)
+    return np.fromiter(map(len, _INTEGER.findall(run)), np.int64)
 
 
 Order = Literal["<", ">"]
 MAX_VALUES = 2**21
-"""Most values of one tensor that are read: a view may repeat those of its storage, and no sample has more tokens."""
+"""The largest tensor that is read: a view may repeat values of its storage, and no sample has more tokens."""
 
 
 class Name(Struct, frozen=True):
-    """Something that a pickle names to have it imported, which never happens."""
+    """A name of a module's member, which is never imported."""
 
     name: str
 
@@ -165,9 +149,9 @@ class Name(Struct, frozen=True):
 
 
 class Opaque(Struct, eq=False):
-    """A marker for an object of a class that is not known here, or for a call that was not made.
+    """A marker for an object of an unknown class, or for a call that was not made.
 
-    `arguments` are those of the call; `state` and `items` are what the object was to be filled with.
+    `arguments` are those of the call; `state` and `items` are the contents of the object.
     """
 
     name: str
@@ -176,7 +160,7 @@ class Opaque(Struct, eq=False):
     items: list[Any] = []
 
     def extend(self, items: Sequence[Any]) -> None:
-        """Note items of an object that is like a list, or pairs of one that is like a dict."""
+        """Note the items of an object like a list, or the pairs of one like a dict."""
         self.items.extend(items)
 
 
@@ -198,7 +182,7 @@ def simple(value: Any) -> Any:
 
 
 class Blob(Struct, frozen=True):
-    """A long text, or bytes, that is read when asked for."""
+    """A long text, or bytes, read on demand."""
 
     read: Read
     start: int
@@ -206,7 +190,7 @@ class Blob(Struct, frozen=True):
     encoding: str = ""
     """Empty for bytes."""
     recoded: str = ""
-    """For a text that stands for bytes: how to turn it into them."""
+    """The encoding to bytes of a text that stands for bytes."""
 
     def value(self) -> Any:
         """Return the text or the bytes. Raises `UnreadablePickle`."""
@@ -292,7 +276,7 @@ class NumberList(Sequence[Any]):
 
 
 class StorageRef(Struct, frozen=True):
-    """The values of tensors: `read` returns bytes of them."""
+    """The values of tensors; `read` returns some of their bytes."""
 
     read: Read
     size_bytes: int
@@ -303,7 +287,7 @@ class StorageRef(Struct, frozen=True):
 
 
 class Tensor(Struct, frozen=True, eq=False):
-    """A tensor: a view of a storage, which is read when asked for. Offset and strides count values."""
+    """A tensor: a view of a storage, read on demand. Offset and strides count values."""
 
     storage: StorageRef
     kind: str
@@ -317,10 +301,7 @@ class Tensor(Struct, frozen=True, eq=False):
         return math.prod(self.shape)
 
     def array(self) -> NDArray[Any]:
-        """Return the values; those of narrow float types, which NumPy lacks, as float32.
-
-        Reads none of the storage beyond them. Raises `UnreadablePickle`.
-        """
+        """Return the values; float types that NumPy lacks become float32. Raises `UnreadablePickle`."""
         if self.size > MAX_VALUES:
             raise UnreadablePickle(f"a tensor of {self.size:,} values: not read")
         native = np.dtype(STORED_AS[self.kind])
@@ -343,18 +324,18 @@ class Tensor(Struct, frozen=True, eq=False):
 
 
 class NumpyType(Struct, eq=False):
-    """A type of NumPy: its text without the order of bytes, which is empty if the type is an unusual one."""
+    """A type of NumPy: its text, and the order of bytes, which is empty for an unusual type."""
 
     text: str
     order: str = "<"
 
 
 class ArrayValue(Struct, eq=False):
-    """A NumPy array, whose bytes are decoded when asked for. A pickle describes it in two steps."""
+    """A NumPy array, decoded on demand. A pickle describes it in two steps."""
 
     shape: tuple[int, ...] = (0,)
     type_text: str = ""
-    """The NumPy name of its type; empty as long as the second step has not come."""
+    """The NumPy name of its type; empty before the second step."""
     is_fortran: bool = False
     data: Any = b""
     state: Any = None
@@ -417,7 +398,7 @@ def width_of(kind: str) -> int:
 
 
 def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
-    """Values of a type that NumPy lacks as float32; all others copied as they are."""
+    """Return values of a type that NumPy lacks as float32, and a copy of any others."""
     if kind == "bfloat16":
         return (values.astype(np.uint32) << 16).view(np.float32)
     if kind == "float8_e5m2":  # the upper half of a float16

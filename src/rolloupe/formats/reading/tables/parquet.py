@@ -1,7 +1,7 @@
 """Formats of Parquet files: a record is a row; a part of the index holds the row groups that begin in its bytes.
 
-A sample's place is its row group, in bytes, and as `part` its number within the group. `column_types`, `repeats` and
-`leading_texts` answer questions about whole columns; an unreadable file has no answer.
+The place of a sample is the bytes of its row group; its `part` is its number within the group. `column_types`,
+`repeats` and `leading_texts` answer questions about whole columns; an unreadable file has no answer.
 """
 
 import json
@@ -26,7 +26,7 @@ from rolloupe.formats.reading.tables.parquet_files import (
     KEPT_FOOTERS,
     UNREADABLE,
     LargePages,
-    PlacedGroup,
+    RowGroup,
     batch_rows,
     batches_of,
     first_of,
@@ -61,7 +61,7 @@ class ParquetFormat(RecordFormat):
             stamp = stamp_of(source.location)
             expanded, limit = 0, max(FREE_BYTES, MAX_RATIO * stamp[1])
             for group in groups_of(source.location):
-                if start <= group.facts.start < stop:
+                if start <= group.start < stop:
                     expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
         except UNREADABLE as error:
             reason = why_no_table(source.location) or reason_of(error)
@@ -70,9 +70,9 @@ class ParquetFormat(RecordFormat):
             yield Problem(source=source.name, reason=reason, start=start, transient=True)
 
     def _scanned(
-        self, run: RunInfo, source: Source, group: PlacedGroup, stamp: tuple[int, int, int], most_bytes: int
+        self, run: RunInfo, source: Source, group: RowGroup, stamp: tuple[int, int, int], most_bytes: int
     ) -> Generator[Scanned, None, int]:
-        """The rows of a group; returns the bytes of their values, of which dictionaries may repeat some very often."""
+        """Yield the rows of a group; return the bytes of their values, which dictionaries may repeat very often."""
         number = expanded = 0
         for batch in _readable_batches(source, group):
             if isinstance(batch, Problem):
@@ -93,16 +93,16 @@ class ParquetFormat(RecordFormat):
                 raise ValueError(f"rows from {group.first_row + number:,} on expand too much: not read")
         return expanded
 
-    def _items(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
+    def _items(self, run: RunInfo, source: Source, record: Record, group: RowGroup, number: int) -> list[Scanned]:
         try:
             return self._rows(run, source, self.prepared(run, record), group, number)
         except Exception as error:  # a defect must not cost the rows after it
             reason = f"row {group.first_row + number}: {self._why_not(error)}"
-            return [Problem(source=source.name, reason=reason, start=group.facts.start, stop=group.facts.stop)]
+            return [Problem(source=source.name, reason=reason, start=group.start, stop=group.stop)]
 
-    def _rows(self, run: RunInfo, source: Source, record: Record, group: PlacedGroup, number: int) -> list[Scanned]:
-        """The rows of a prepared record, with the places of their samples. Raises `Unusable`."""
-        start, stop = group.facts.start, group.facts.stop
+    def _rows(self, run: RunInfo, source: Source, record: Record, group: RowGroup, number: int) -> list[Scanned]:
+        """Return the rows of a prepared record, with the places of their samples. Raises `Unusable`."""
+        start, stop = group.start, group.stop
         rows = self.rows_of(run, source, record, group.first_row + number, 0)
         for row in rows:
             if not isinstance(row, Problem):
@@ -130,14 +130,14 @@ class ParquetFormat(RecordFormat):
         return record, row_at(rows, source, locator)
 
 
-def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, PlacedGroup, int]:
+def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, RowGroup, int]:
     """Read the row at a place: its record, its row group, its number in the group. Raises `SourceChanged`."""
     try:
         number = int(locator.part.partition(".")[0])
         place = locator.start, locator.start + locator.length
         groups = groups_of(source.location)
-        group = next((group for group in groups if (group.facts.start, group.facts.stop) == place), None)
-        if group is not None and 0 <= number < group.facts.rows:
+        group = next((group for group in groups if (group.start, group.stop) == place), None)
+        if group is not None and 0 <= number < group.rows:
             at, within = divmod(number, batch_rows(source.location, group))
             row = _batch(source.location, group, at).slice(within, 1)
             return next(python_rows(row, arrays.__contains__)), group, number
@@ -146,24 +146,24 @@ def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[R
     raise changed(source, locator.start, f"it has no row {locator.part!r} there")
 
 
-def _readable_batches(source: Source, group: PlacedGroup) -> Iterator[pa.RecordBatch | Problem]:
-    """The batches of a row group, or a problem if its pages are too large: those of other groups may be smaller."""
+def _readable_batches(source: Source, group: RowGroup) -> Iterator[pa.RecordBatch | Problem]:
+    """Yield the batches of a row group, or a problem if its pages are too large; other groups may have smaller ones."""
     try:
         yield from batches_of(source.location, group)
     except LargePages as error:
-        rows = f"rows {group.first_row:,} to {group.first_row + group.facts.rows - 1:,}"
-        yield Problem(source=source.name, reason=f"{rows}: {error}", start=group.facts.start, stop=group.facts.stop)
+        rows = f"rows {group.first_row:,} to {group.first_row + group.rows - 1:,}"
+        yield Problem(source=source.name, reason=f"{rows}: {error}", start=group.start, stop=group.stop)
 
 
 @while_unchanged(KEPT_BATCHES)
-def _batch(location: Location, group: PlacedGroup, number: int) -> pa.RecordBatch:
-    """Return one batch of a row group; pyarrow decodes the batches before it. Raises ValueError if there are fewer."""
+def _batch(location: Location, group: RowGroup, number: int) -> pa.RecordBatch:
+    """Return a batch of a row group; pyarrow decodes the batches before it, too. Raises ValueError without it."""
     return first_of(islice(batches_of(location, group), number, None))
 
 
 @while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
 def _first_records(location: Location) -> tuple[Record, ...]:
-    groups = [group for group in groups_of(location) if group.facts.rows]
+    groups = [group for group in groups_of(location) if group.rows]
     if not groups:
         return ()
     try:
@@ -199,16 +199,16 @@ def python_rows(batch: pa.RecordBatch, is_array: Callable[[str], bool]) -> Itera
 
 
 def python_values(column: pa.Array) -> list[Any]:
-    """The values of a column in the types of JSON; see `python_rows` for invalid UTF-8."""
+    """Return the values of a column in the types of JSON; see `python_rows` for invalid UTF-8."""
     try:
         values = column.to_pylist()
     except (UnicodeDecodeError, OverflowError, ValueError):
-        values = [_readable(value) for value in column]
+        values = [readable(value) for value in column]
     return values if _is_plain(column.type) else [_as_json(value) for value in values]
 
 
-def _readable(value: pa.Scalar) -> Any:
-    """The value of a cell: of invalid UTF-8 the readable part, of a value that contains such text None.
+def readable(value: pa.Scalar) -> Any:
+    """Return the value of a cell: the readable part of invalid UTF-8, None for a value that contains such text.
 
     A date or a duration that Python cannot hold is the number that is stored, with its type.
     """
@@ -222,7 +222,7 @@ def _readable(value: pa.Scalar) -> Any:
 
 
 def _as_json(value: Any) -> Any:
-    """A value in the types of JSON: maps become objects, bytes and dates texts, decimals numbers."""
+    """Return a value in the types of JSON: maps become objects, bytes and dates texts, decimals numbers."""
     if type(value) in _PLAIN or isinstance(value, float):
         return value
     if isinstance(value, Mapping):
@@ -260,8 +260,8 @@ MANY_BYTES = 4 * BATCH_BYTES
 
 @while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise={})
 def column_types(location: Location) -> dict[str, str]:
-    """Return the types of a file's columns in their order, in the words of Arrow; nothing of an unreadable file."""
-    if not any(group.facts.rows for group in groups_of(location)):
+    """Return the types of a file's columns in their order, in the words of Arrow; none of an unreadable file."""
+    if not any(group.rows for group in groups_of(location)):
         return {}
     with opened_table(location) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
@@ -269,7 +269,7 @@ def column_types(location: Location) -> dict[str, str]:
 
 @while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
 def repeats(location: Location, column: str) -> tuple[int, ...]:
-    """Return for each row how often its value in a column came up before the rows with it that lie together here."""
+    """Return for each row how many earlier stretches of rows have the same value in a column."""
     counts: list[int] = []
     times: Counter[str] = Counter()
     last = None
@@ -282,25 +282,25 @@ def repeats(location: Location, column: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
-    """The hashes of a column's values in batches, each with how many rows in a row have it.
+def _digests(location: Location, group: RowGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
+    """Yield the hashes of a column's values in batches, each with the length of its stretch of rows.
 
-    A column of texts is read as numbers of different texts: however often one comes up, it is in memory once.
+    A column of texts is read as numbers of different texts, so a text that is repeated is in memory once.
     """
-    is_small = group.facts.rows > 0 and group.facts.size_bytes <= MANY_BYTES
+    is_small = group.rows > 0 and group.size_bytes <= MANY_BYTES
     texts = [column] if is_small and column_types(location).get(column) in ("string", "large_string") else []
     for batch in batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
             yield [(parsers.digest(parsers.joined(row.get(column))), 1) for row in python_rows(batch, lambda _: False)]
             continue
-        numbers = values.indices.to_numpy(zero_copy_only=False)  # of a column with nulls floats, its nulls NaN
+        numbers = values.indices.to_numpy(zero_copy_only=False)  # floats if the column has nulls, which are NaN
         numbers = np.nan_to_num(numbers, nan=-1).astype(np.int64)
         starts = np.flatnonzero(np.diff(numbers, prepend=-2))
         lengths = np.diff(starts, append=len(numbers))
         used, places = np.unique(numbers[starts], return_inverse=True)
         digests = []
-        for number in used.tolist():  # one text alone is copied: it may be large; a negative number is no text
+        for number in used.tolist():  # a text is copied alone, as it may be large; a null has a negative number
             text = python_values(values.dictionary.slice(number, 1))[0] if number >= 0 else None
             digests.append(parsers.digest(parsers.joined(text)))
         yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
@@ -309,7 +309,7 @@ def _digests(location: Location, group: PlacedGroup, column: str, rows: int) -> 
 @while_unchanged(1024, errors=UNREADABLE, otherwise=())
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
     """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
-    groups = [group for group in groups_of(location) if group.facts.rows]
+    groups = [group for group in groups_of(location) if group.rows]
     digests: list[str] = []
     for values in _digests(location, groups[0], column, LEADING_ROWS) if groups else ():
         digests += [value for value, count in values for _ in range(count)]

@@ -1,7 +1,7 @@
-"""Parquet files: their footers, where their row groups lie, their rows in batches of bounded size, and their damage.
+"""Reads Parquet files: their footers, the places of row groups, rows in batches of bounded size, and damage.
 
-A file without a footer is being written. pyarrow ends the process on a damaged footer with mismatched levels, as soon
-as code reads the facts of a column. So this module reads footers itself, in Thrift's compact protocol, and checks their
+A file without a footer is being written. If the levels in a damaged footer do not match, pyarrow ends the process when
+code reads the facts of a column. So this module reads footers itself, in Thrift's compact protocol, and checks their
 claims before pyarrow sees them.
 
 Source: https://github.com/apache/parquet-format, and Thrift's thrift-compact-protocol.md.
@@ -20,26 +20,30 @@ from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.stream import LFS_POINTER
 from rolloupe.model import Location
+from rolloupe.protobuf import BadMessage, varint
 from rolloupe.storage import open_file
 
 MAGIC = b"PAR1"
 TAIL_BYTES = 8
-"""The length of the footer, and the magic."""
+"""The length of the footer, and the magic, end a file."""
 MAX_FOOTER_BYTES = 2**25
 """A footer holds the least and the largest text of each column in each row group, of up to 4 KB each."""
 MAX_VALUES = 2**20
-"""The values of a footer take time and memory; the bytes of its texts take next to none."""
+"""The values of a footer take time and memory; the bytes of its texts take little of either."""
 MAX_DEPTH = 16
 MAX_PAGES = 2**17
 """The most pages of a row group."""
 HEADER_BYTES = (2**10, 2**16)
 """Bytes to read for the header of a page, which may hold texts: at first, and if these do not suffice."""
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
-_FIXED = {_BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
+"""Bytes of values of a fixed size; true and false in a list take one each."""
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS, _META_DATA = 4, 1, 2, 3, 3
 _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_AT, _DICTIONARY_AT = 5, 6, 7, 9, 11
 _PATH = 3
 _PAGE_KIND, _PAGE_UNPACKED, _PAGE_PACKED, _DICTIONARY = 1, 2, 3, 2
+_CUT = (IndexError, KeyError, TypeError, AttributeError, BadMessage)
+"""Exceptions of reading a struct that is cut or damaged."""
 
 
 class Chunk(NamedTuple):
@@ -53,6 +57,10 @@ class Chunk(NamedTuple):
 class RowGroup(NamedTuple):
     """A row group according to the footer."""
 
+    number: int
+    """Its number in the file."""
+    first_row: int
+    """The number of its first row."""
     rows: int
     size_bytes: int
     """The size of all its columns, uncompressed."""
@@ -77,56 +85,52 @@ def row_groups(file: BinaryIO) -> list[RowGroup]:
     if length > MAX_FOOTER_BYTES:
         raise ValueError("its footer is too large")
     file.seek(size - TAIL_BYTES - length)
+    groups: list[RowGroup] = []
+    first_row = 0
     try:
-        metadata = _Compact(file.read(length)).struct(0)
-        return [_row_group(group) for group in metadata[_ROW_GROUPS]]
-    except (IndexError, KeyError, TypeError, AttributeError):
+        for number, metadata in enumerate(_Compact(file.read(length)).struct()[_ROW_GROUPS]):
+            groups.append(_row_group(metadata, number, first_row))
+            first_row += groups[-1].rows
+    except _CUT:
         raise ValueError("its footer is damaged") from None
+    return groups
 
 
-def _row_group(metadata: dict[int, Any]) -> RowGroup:
-    columns = metadata[_COLUMNS]
-    facts = [column[_META_DATA] for column in columns]
+def _row_group(metadata: dict[int, Any], number: int, first_row: int) -> RowGroup:
+    facts = [column[_META_DATA] for column in metadata[_COLUMNS]]
     starts = [column.get(_DICTIONARY_AT) or column[_DATA_AT] for column in facts]
     stops = [start + column[_COMPRESSED] for start, column in zip(starts, facts, strict=True)]
+    names = (sys.intern(column[_PATH][0].decode("utf-8", "replace")) for column in facts)
     group = RowGroup(
+        number=number,
+        first_row=first_row,
         rows=metadata[_ROWS],
         size_bytes=metadata[_BYTES],
         values=sum(column[_VALUES] for column in facts),
-        columns=len(columns),
+        columns=len(facts),
         start=min(starts, default=0),
         stop=max(stops, default=0),
         largest_dictionary=max((column[_UNCOMPRESSED] for column in facts if column.get(_DICTIONARY_AT)), default=0),
+        chunks=tuple(map(Chunk, names, starts, stops)),
     )
     if min(group[:-1]) < 0 or any(column[_VALUES] < 0 or column[_COMPRESSED] < 0 for column in facts):
         raise ValueError("its footer is damaged")
-    names = (sys.intern(column[_PATH][0].decode("utf-8", "replace")) for column in facts)
-    return group._replace(chunks=tuple(map(Chunk, names, starts, stops)))
-
-
-def _page_header(file: BinaryIO, place: int) -> tuple[dict[int, Any], int]:
-    """The header of the page at a place, and its length. Raises `ValueError`."""
-    for size in HEADER_BYTES:
-        file.seek(place)
-        reader = _Compact(file.read(size))
-        with contextlib.suppress(IndexError, TypeError):
-            return reader.struct(0), reader.at
-    raise ValueError("the header of a page is damaged")
+    return group
 
 
 class _Compact:
-    """Reads one value after another; reading beyond the end raises `IndexError`."""
+    """Reads one value after another; reading beyond the end raises one of `_CUT`."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self.at = 0
         self._values_left = MAX_VALUES
 
-    def struct(self, depth: int) -> dict[int, Any]:
+    def struct(self, depth: int = 0) -> dict[int, Any]:
         members: dict[int, Any] = {}
         field = 0
         while head := self._byte():
-            self._count(1)
+            self._claim(1)
             kind, delta = head & 15, head >> 4
             field = field + delta if delta else self._integer()
             members[field] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
@@ -137,82 +141,81 @@ class _Compact:
             raise IndexError
         if kind in (_I16, _I32, _I64):
             return self._integer()
-        if kind == _BINARY:
-            size = self._varint()
-            self._skip(size)
-            return self._data[self.at - size : self.at]
         if kind == _STRUCT:
             return self.struct(depth + 1)
         if kind in (_LIST, _SET):
             head = self._byte()
             size = head >> 4 if head >> 4 < 15 else self._varint()
-            return [self._value(head & 15, depth + 1) for _ in range(self._count(size))]
-        if kind == _MAP:  # read, and left out
-            size = self._count(self._varint())
+            return [self._value(head & 15, depth + 1) for _ in range(self._claim(size))]
+        if kind == _MAP:
+            size = self._claim(self._varint())
             kinds = self._byte() if size else 0
-            for _ in range(size):
-                self._value(kinds >> 4, depth + 1)
-                self._value(kinds & 15, depth + 1)
-            return None
-        return self._skip(_FIXED.get(kind, 1))  # true and false in a list take a byte each
+            return [self._value(kind, depth + 1) for _ in range(size) for kind in (kinds >> 4, kinds & 15)]
+        size = self._varint() if kind == _BINARY else _FIXED[kind]
+        if size > len(self._data) - self.at:
+            raise IndexError
+        self.at += size
+        return self._data[self.at - size : self.at]
 
-    def _count(self, values: int) -> int:
-        """A number of values, each of which takes a byte or more."""
-        self._values_left -= self._checked(values)
+    def _claim(self, values: int) -> int:
+        """Return a number of values, each of which takes a byte or more."""
+        if values > len(self._data) - self.at:
+            raise IndexError
+        self._values_left -= values
         if self._values_left < 0:
             raise ValueError("its footer has too many values")
         return values
-
-    def _checked(self, size: int) -> int:
-        if size > len(self._data) - self.at:
-            raise IndexError
-        return size
-
-    def _skip(self, size: int) -> None:
-        self.at += self._checked(size)
 
     def _byte(self) -> int:
         self.at += 1
         return self._data[self.at - 1]
 
     def _varint(self) -> int:
-        number = shift = 0
-        while shift < 70:
-            byte = self._byte()
-            number |= (byte & 127) << shift
-            if byte < 128:
-                return number
-            shift += 7
-        raise IndexError
+        number, self.at = varint(self._data, self.at)
+        return number
 
     def _integer(self) -> int:
         coded = self._varint()
         return coded >> 1 ^ -(coded & 1)
 
 
+class _Page(NamedTuple):
+    """A page by its header, whose sizes no footer tells."""
+
+    is_dictionary: bool
+    unpacked: int
+    packed: int
+    stop: int
+
+
+def _page_at(file: BinaryIO, place: int) -> _Page:
+    """Read the header of a page. Raises `ValueError`."""
+    for size in HEADER_BYTES:
+        file.seek(place)
+        reader = _Compact(file.read(size))
+        with contextlib.suppress(*_CUT):
+            header = reader.struct()
+            unpacked, packed = header[_PAGE_UNPACKED], header[_PAGE_PACKED]
+            if min(unpacked, packed) >= 0:
+                return _Page(header.get(_PAGE_KIND) == _DICTIONARY, unpacked, packed, place + reader.at + packed)
+    raise ValueError("the header of a page is damaged")
+
+
 MAX_COLUMNS = 4096
 FREE_ROWS = 2**14
-"""A file must pay for its rows: it may have this many, and one more for each byte."""
+"""A file may have this many rows, and one more for each of its bytes."""
 BATCH_ROWS = 256
 FEW_ROWS = 8
 BATCH_BYTES = 32 * 2**20
-"""The largest size of a batch: any row may be as large as its group, or repeat the largest text of a dictionary."""
+"""The largest batch: any row may be as large as its group, or repeat the largest text of a dictionary."""
 REPEATED_BYTES = 4 * BATCH_BYTES
-"""The largest size of a batch whose rows each repeat a text as large as the dictionary; a single row may be larger."""
+"""The largest batch whose rows each repeat a text as large as the dictionary; a single row may be larger."""
 MAX_PAGE_BYTES = 192 * 2**20
-"""pyarrow decodes a page at once: of all columns together, the largest pages and dictionaries take at most this."""
+"""pyarrow decodes a page at once: the largest pages and the dictionaries of all columns together take at most this."""
 BUFFER_BYTES = 2**20
 KEPT_FOOTERS = 64
 UNREADABLE = (OSError, pa.ArrowException, ValueError, MemoryError)
 """Exceptions that reading a damaged or changing file may raise."""
-
-
-class PlacedGroup(NamedTuple):
-    """A row group, its number in the file, and the number of its first row."""
-
-    facts: RowGroup
-    number: int
-    first_row: int
 
 
 class LargePages(ValueError):
@@ -227,10 +230,10 @@ def _footer(location: Location) -> list[RowGroup]:
 
 @while_unchanged(1024)
 def page_bytes(location: Location, number: int, columns: tuple[str, ...] | None = None) -> int:
-    """Return what decoding columns of a row group at once takes: of each its dictionary and its largest page.
+    """Return the memory for decoding columns of a row group at once: the dictionary and the largest page of each.
 
-    Of a dictionary, pyarrow holds the page and two copies of its texts; of other pages, the packed one as well. Raises
-    `ValueError` for damaged headers, and OSError.
+    pyarrow holds the packed page too, and of a dictionary two copies of the texts. Raises `ValueError` for damaged
+    headers, and OSError.
     """
     chunks = [chunk for chunk in _footer(location)[number].chunks if columns is None or chunk.column in columns]
     total = pages = 0
@@ -239,17 +242,14 @@ def page_bytes(location: Location, number: int, columns: tuple[str, ...] | None 
             place, largest, dictionary = chunk.start, 0, 0
             while place < chunk.stop:
                 pages += 1
-                header, length = _page_header(file, place)
-                unpacked, packed = header.get(_PAGE_UNPACKED), header.get(_PAGE_PACKED)
-                if not (isinstance(unpacked, int) and isinstance(packed, int)) or min(unpacked, packed) < 0:
-                    raise ValueError("the header of a page is damaged")
                 if pages > MAX_PAGES:
                     raise ValueError("a row group of too many pages")
-                if header.get(_PAGE_KIND) == _DICTIONARY:
-                    dictionary = max(dictionary, 3 * unpacked + packed)
+                page = _page_at(file, place)
+                if page.is_dictionary:
+                    dictionary = max(dictionary, 3 * page.unpacked + page.packed)
                 else:
-                    largest = max(largest, unpacked + packed)
-                place += length + packed
+                    largest = max(largest, page.unpacked + page.packed)
+                place = page.stop
             total += largest + dictionary
     return total
 
@@ -258,37 +258,34 @@ def page_bytes(location: Location, number: int, columns: tuple[str, ...] | None 
 def largest_dictionary(location: Location, number: int) -> int:
     """Return the size of the largest dictionary of a row group. Raises as `page_bytes`."""
     with open_file(location) as file:
-        headers = [_page_header(file, chunk.start)[0] for chunk in _footer(location)[number].chunks]
-    sizes = [header.get(_PAGE_UNPACKED) for header in headers if header.get(_PAGE_KIND) == _DICTIONARY]
-    return max((size for size in sizes if isinstance(size, int)), default=0)
+        first_pages = [_page_at(file, chunk.start) for chunk in _footer(location)[number].chunks]
+    return max((page.unpacked for page in first_pages if page.is_dictionary), default=0)
 
 
-def batch_rows(location: Location, group: PlacedGroup) -> int:
+def batch_rows(location: Location, group: RowGroup) -> int:
     """Return how many rows of a row group to decode at a time. Raises as `page_bytes`."""
-    largest = max(group.facts.size_bytes, group.facts.largest_dictionary, 1)
-    rows = min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // largest))
-    if rows * group.facts.largest_dictionary <= REPEATED_BYTES:
+    rows = min(BATCH_ROWS, max(FEW_ROWS, BATCH_BYTES // max(group.size_bytes, group.largest_dictionary, 1)))
+    if rows * group.largest_dictionary <= REPEATED_BYTES:
         return rows
     return max(1, min(rows, REPEATED_BYTES // max(1, largest_dictionary(location, group.number))))
 
 
 @while_unchanged(KEPT_FOOTERS)
-def groups_of(location: Location) -> tuple[PlacedGroup, ...]:
-    """The row groups of a file. Raises OSError, and ValueError for a missing footer or excessive claims."""
+def groups_of(location: Location) -> tuple[RowGroup, ...]:
+    """Return the row groups of a file, without their chunks.
+
+    Raises OSError, and ValueError for a missing footer or excessive claims.
+    """
     with open_file(location) as file:
         size_bytes = file.seek(0, os.SEEK_END)
-    groups = [group._replace(chunks=()) for group in _footer(location)]
-    placed, rows = [], 0
-    for number, group in enumerate(groups):
-        placed.append(PlacedGroup(group, number, rows))
-        rows += group.rows
-    if rows > FREE_ROWS + size_bytes:
+    groups = tuple(group._replace(chunks=()) for group in _footer(location))
+    if sum(group.rows for group in groups) > FREE_ROWS + size_bytes:
         raise ValueError("more rows than the file has bytes: not read")
     if sum(group.size_bytes for group in groups) > max(FREE_BYTES, MAX_RATIO * size_bytes):
         raise ValueError(f"expands more than {MAX_RATIO}-fold: not read")
     if any(group.columns > MAX_COLUMNS for group in groups):
         raise ValueError(f"more than {MAX_COLUMNS:,} columns: not read")
-    return tuple(placed)
+    return groups
 
 
 @contextlib.contextmanager
@@ -303,14 +300,14 @@ def opened_table(location: Location, **options: Any) -> Iterator[pq.ParquetFile]
 
 def batches_of(
     location: Location,
-    group: PlacedGroup,
+    group: RowGroup,
     columns: Sequence[str] | None = None,
     rows: int = 0,
     numbered: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """Decode a row group in batches; columns of texts in `numbered` are numbers of different texts.
+    """Decode a row group in batches; columns in `numbered` keep each different text once, and its number in each row.
 
-    Raises `LargePages`, beside what pyarrow raises.
+    Raises `LargePages`, and the exceptions of pyarrow.
     """
     size = page_bytes(location, group.number, None if columns is None else tuple(columns))
     if size > MAX_PAGE_BYTES:
@@ -324,7 +321,7 @@ def batches_of(
 
 
 def first_of(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch:
-    """The first of some batches. Raises ValueError without one: the file is not the one of the footer."""
+    """Return the first of some batches. Raises ValueError without any: the file is not the one of the footer."""
     for batch in batches:
         return batch
     raise ValueError("fewer rows than its footer says")
@@ -374,7 +371,7 @@ def _ends(location: Location) -> _FileEnds:
 
 
 def _common(ends: _FileEnds, own: bytes) -> str:
-    """Describe a file that is empty or zeroed, or does not begin with `own`; empty if nothing is odd."""
+    """Say what is odd about an empty or zeroed file, or one that does not begin with `own`; empty for any other."""
     if not ends.size:
         return f"empty: 0 bytes. {WAIT}"
     if not any(ends.head) and not any(ends.tail):
@@ -390,7 +387,7 @@ def _common(ends: _FileEnds, own: bytes) -> str:
 
 
 def why_no_table(location: Location) -> str:
-    """Why a Parquet file cannot be read; empty if its beginning and its end are whole."""
+    """Return why a Parquet file cannot be read; empty if its beginning and its end are whole."""
     try:
         ends = _ends(location)
         if reason := _common(ends, b"PAR1"):
@@ -424,7 +421,7 @@ def why_no_table(location: Location) -> str:
 
 
 def why_no_torch(location: Location) -> str:
-    """Why a `.pt` file cannot be read, where its beginning and its end say so; empty for all else."""
+    """Return why a `.pt` file cannot be read, if its beginning or its end tells; else an empty text."""
     try:
         ends = _ends(location)
     except OSError:

@@ -1,9 +1,9 @@
 """Members of a zip archive, as Parquet tables or as bytes, read within bounds: an archive is as hostile as any file.
 
-Nothing is ever unpacked under a name from the archive: readers look members up by names of their own, and contents go
-to memory or to a nameless temporary file. Unreadable tables become texts, never exceptions; only an archive that
-cannot be opened at all raises. Python's `zipfile` reads the directory; `Members` unpacks by itself, as `zipfile` knows
-zstd from Python 3.14 on alone.
+Nothing is unpacked under a name from the archive: readers look members up by names of their own, and contents go to
+memory or to a nameless temporary file. Python's `zipfile` reads the directory; this module unpacks the members, as
+`zipfile` knows zstd only from Python 3.14 on and bounds no memory. Unreadable tables become texts, never exceptions;
+only an archive that cannot be opened raises.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import IO, Any, BinaryIO, Self, TypeVar, cast
 
 import numpy as np
@@ -24,13 +25,140 @@ import pyarrow.parquet as pq
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO, ZstdError, zstd_decompressor
 from rolloupe.formats.reading.files import while_unchanged
 from rolloupe.formats.reading.records import Unusable
+from rolloupe.formats.reading.tables.parquet import readable
 from rolloupe.formats.reading.tables.parquet_files import reason_of
 from rolloupe.model import Location
 from rolloupe.storage import open_file
 
+STORED, DEFLATED, ZSTD = 0, 8, 93
+_HEADER = struct.Struct("<4s22xHH")
+_SIGNATURE = b"PK\x03\x04"
+_BLOCK_BYTES = 2**17
+_NOT_UNPACKED = (
+    zipfile.BadZipFile, zlib.error, ZstdError, EOFError, ValueError, struct.error, NotImplementedError,
+)  # fmt: skip
+"""Exceptions of directories and members that are damaged, or packed unusually."""
+
+
+class LargeDirectory(ValueError):
+    """Raised for an archive whose directory is too large to be read; its text is the reason."""
+
+
+class _Sparing(io.BufferedReader):
+    """A file that refuses reads larger than a directory: an archive may hold two directories, one of them false."""
+
+    most = 0
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        wanted = self.most + 1 if size is None or size < 0 else size
+        data = super().read(min(wanted, self.most + 1))
+        if len(data) > self.most:
+            raise LargeDirectory(f"a directory of more than {self.most >> 20} MiB: not read")
+        return data
+
+
+def opened_archive(location: Location, most_bytes: int) -> BinaryIO:
+    """Open an archive for `zipfile`, which reads a directory of at most so many bytes."""
+    file = _Sparing(cast("io.RawIOBase", open_file(location, 0)))
+    file.most = most_bytes
+    return file
+
+
+def _contents(file: BinaryIO, info: zipfile.ZipInfo, limit: int) -> Iterator[bytes]:
+    """Yield the content of a member in pieces of bounded size, at most `limit` bytes. Raises one of `_NOT_UNPACKED`."""
+    if info.flag_bits & 1:
+        raise ValueError("it is encrypted")
+    file.seek(info.header_offset)
+    signature, name_bytes, extra_bytes = _HEADER.unpack(file.read(_HEADER.size))
+    if signature != _SIGNATURE:
+        raise ValueError("no member where the directory says")
+    file.seek(name_bytes + extra_bytes, os.SEEK_CUR)
+    checksum = count = 0
+    for piece in _pieces(file, info.compress_type, info.compress_size):
+        count += len(piece)
+        if count > limit:
+            raise ValueError(f"it expands to more than {max(0, limit) >> 20} MiB: not read")
+        checksum = zlib.crc32(piece, checksum)
+        yield piece
+    if checksum != info.CRC:
+        raise ValueError("its checksum is another")
+
+
+def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
+    if method not in (STORED, DEFLATED, ZSTD):
+        raise NotImplementedError(f"it is packed by method {method}, which is not read")
+    stop = file.tell() + size
+    blocks = iter(lambda: file.read(min(_BLOCK_BYTES, max(0, stop - file.tell()))), b"")
+    if method == STORED:
+        yield from blocks
+        return
+    is_zstd = method == ZSTD
+    codec: Any = zstd_decompressor() if is_zstd else zlib.decompressobj(-zlib.MAX_WBITS)
+    for block in blocks:
+        while is_zstd and (block or not (codec.eof or codec.needs_input)):  # one frame after another
+            codec = zstd_decompressor() if codec.eof else codec
+            yield codec.decompress(block, _BLOCK_BYTES)
+            block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
+        while not is_zstd and block and not codec.eof:
+            yield codec.decompress(block, _BLOCK_BYTES)
+            block = codec.unconsumed_tail  # noqa: PLW2901
+
+
+MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20
+MAX_UNPACKED_BYTES = 256 * 2**20
+FREE_UNPACKED_BYTES = 64 * 2**20
+"""All members that are read of one archive may take this much, or `MAX_RATIO` times its size."""
+
+
+class Members:
+    """The members of an open archive; of those that share a name, the last counts. Use it in a `with`."""
+
+    def __init__(self, location: Location) -> None:
+        """Read the directory, once until the file changes. Raises `Unusable` and OSError."""
+        self._infos = _directory(location)
+        self._file = opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES)
+        self._left = max(FREE_UNPACKED_BYTES, MAX_RATIO * self._file.seek(0, os.SEEK_END))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+    def names(self) -> list[str]:
+        """Return the names of all members, as stored."""
+        return list(self._infos)
+
+    def read(self, name: str) -> bytes:
+        """Return the content of a member; nothing without such a member. Raises `Unusable` and OSError."""
+        info = self._infos.get(name)
+        if info is None:
+            return b""
+        if self._left <= 0:
+            raise Unusable("the members before it took all that is read of an archive of this size")
+        pieces: list[bytes] = []
+        try:
+            pieces += _contents(self._file, info, min(MAX_UNPACKED_BYTES, self._left))
+        except _NOT_UNPACKED as error:
+            raise Unusable(f"it cannot be unpacked: {error}") from None
+        finally:  # what cannot be unpacked takes time as well, and members may share their bytes
+            packed_bytes = min(info.compress_size, self._file.tell() - info.header_offset)
+            self._left -= max(sum(map(len, pieces)), packed_bytes)
+        return b"".join(pieces)
+
+
+@while_unchanged(4)
+def _directory(location: Location) -> dict[str, zipfile.ZipInfo]:
+    try:
+        with opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
+            return {info.filename: info for info in archive.infolist()}
+    except _NOT_UNPACKED as error:
+        raise Unusable(f"no readable zip archive: {error}") from None
+
+
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
-"""Maximum size of a directory with this many members: no table has longer names."""
+"""The largest directory with this many members: no table has longer names."""
 MAX_MEMBER_BYTES = 8 * 2**30
 IN_MEMORY_BYTES = 32 * 2**20
 """A larger table goes to a temporary file, from which rows are read as needed."""
@@ -49,15 +177,10 @@ FEW_ROWS = 64
 LARGE_BYTES = 8 * 2**20
 """If a dictionary may hold values this large, batches are small: each row may repeat the largest."""
 T = TypeVar("T")
-METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
-"""Others, which no trainer writes, take gigabytes of memory, or fail in ways of their own."""
-_END = struct.Struct("<4s4H2LH")
-_END_SIGNATURE = b"PK\x05\x06"
 _UNREADABLE = (
-    OSError, zipfile.BadZipFile, zlib.error, EOFError, pa.ArrowException, NotImplementedError, RuntimeError, ValueError,
-    ArithmeticError, LookupError, struct.error,
+    *_NOT_UNPACKED, OSError, pa.ArrowException, RuntimeError, ArithmeticError, LookupError,
 )  # fmt: skip
-"""Exceptions of zipfile and pyarrow on damaged, encrypted or unusually packed members."""
+"""Exceptions of pyarrow on damaged tables as well."""
 
 
 class Unreadable(Exception):
@@ -82,23 +205,23 @@ class Tables:
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
         try:
-            with opened_archive(location) as file:
-                _check_directory(file)
+            with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
+                listed = archive.infolist()
                 size = file.seek(0, os.SEEK_END)
-                self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * size)
-                self._most_bytes = max(FREE_BYTES, MAX_RATIO * size)
-                with zipfile.ZipFile(file) as archive:
-                    if len(archive.infolist()) > MAX_MEMBERS:
-                        raise ValueError(f"a directory of {len(archive.infolist())} members: not read")
-                    self._members = {info.filename: info.file_size for info in archive.infolist()}
-                    if len(self._members) < len(archive.infolist()):
-                        name = os.path.basename(location.path)
-                        self.trouble[name] = "members that share a name: the last of each counts"
+        except zipfile.BadZipFile:
+            raise Unreadable("could not be read: no directory at its end") from None
         except _UNREADABLE as error:
             raise Unreadable(reason_of(error)) from None
+        if len(listed) > MAX_MEMBERS:
+            raise Unreadable(f"could not be read: a directory of {len(listed):,} members")
+        self._most_rows = min(MAX_ROWS, FREE_ROWS + ROWS_PER_BYTE * size)
+        self._most_bytes = max(FREE_BYTES, MAX_RATIO * size)
+        self._members = {info.filename: info for info in listed}
+        if len(self._members) < len(listed):
+            self.trouble[os.path.basename(location.path)] = "members that share a name: the last of each counts"
 
     def names(self) -> list[str]:
-        """The names of all members, as stored."""
+        """Return the names of all members, as stored."""
         return list(self._members)
 
     def has(self, name: str) -> bool:
@@ -106,129 +229,73 @@ class Tables:
         return f"{name}.parquet" in self._members
 
     def table(self, name: str, without: frozenset[str] = frozenset(), most: int = MAX_ROWS) -> pa.Table | None:
-        """A table without some columns; None if none is readable, or if it has more rows than `most`."""
+        """Return a table without some columns; None if none is readable, or if it has more rows than `most`."""
         key = (name, without)
         with self._lock:
             if key not in self._held:
                 limit = min(most, self._most_rows - self._rows)
-                table = self._read(name, without, None, limit) if self.has(name) else None
+                table = self._read(name, lambda column: column not in without, limit)
                 self._rows += table.num_rows if table is not None else 0
                 self._held[key] = table
             return self._held[key]
 
     def derived(self, name: str, make: Callable[[], T]) -> T:
-        """The result of a function of some tables, computed once; it lives as long as they do."""
+        """Return the result of a function of some tables, computed once; it lives as long as they do."""
         with self._deriving:
             if name not in self._derived:
                 self._derived[name] = make()
             return cast("T", self._derived[name])
 
     def columns(self, name: str, columns: frozenset[str], most: int = MAX_ROWS) -> pa.Table | None:
-        """Some columns of a table, which are not cached."""
-        return self._read(name, frozenset(), columns, min(most, self._most_rows)) if self.has(name) else None
+        """Return some columns of a table, which are not cached."""
+        return self._read(name, columns.__contains__, min(most, self._most_rows))
 
-    def _read(self, name: str, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table | None:
+    def _read(self, name: str, is_wanted: Callable[[str], bool], most: int) -> pa.Table | None:
+        if not self.has(name):
+            return None
         try:
             with self._unpacked(f"{name}.parquet") as file, pq.ParquetFile(file, pre_buffer=False) as table:
-                return _stored(table, without, only, most)
+                return _decoded(table, is_wanted, most)
         except _UNREADABLE as error:
             self.trouble[name] = reason_of(error)
             return None
 
     @contextlib.contextmanager
     def _unpacked(self, member: str) -> Iterator[IO[bytes]]:
-        """The content of a member, as a file with random access."""
+        """Unpack a member to a file with random access."""
+        info = self._members[member]
+        others = sum(size for name, size in self.unpacked_bytes.items() if name != member)
+        limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size), self._most_bytes - others)
         with (
-            opened_archive(self.location) as file,
-            zipfile.ZipFile(file) as archive,
-            archive.open(member) as packed,
+            opened_archive(self.location, MAX_DIRECTORY_BYTES) as file,
             tempfile.SpooledTemporaryFile(max_size=IN_MEMORY_BYTES) as unpacked,
         ):
-            info = archive.getinfo(member)
-            if info.compress_type not in METHODS:
-                raise ValueError(f"packed by method {info.compress_type}, which is not read")
-            others = sum(size for name, size in self.unpacked_bytes.items() if name != member)
-            limit = min(MAX_MEMBER_BYTES, max(FREE_BYTES, MAX_RATIO * info.compress_size), self._most_bytes - others)
-            size = 0
             try:
-                while data := packed.read(2**20):
-                    size += len(data)
-                    if size > limit:
-                        raise ValueError(f"expands to more than {max(0, limit) >> 20} MiB, more than is read")
-                    unpacked.write(data)
+                for piece in _contents(file, info, limit):
+                    unpacked.write(piece)
             finally:  # members may share their bytes
-                self.unpacked_bytes[member] = max(size, self.unpacked_bytes.get(member, 0))
+                self.unpacked_bytes[member] = max(unpacked.tell(), self.unpacked_bytes.get(member, 0))
             unpacked.seek(0)
             yield unpacked
 
 
-class LargeDirectory(ValueError):
-    """Raised for an archive whose directory is too large to be read; its text is the reason."""
-
-
-class _Sparing(io.BufferedReader):
-    """A file that refuses reads larger than a directory: an archive may hold two directories, one of them false."""
-
-    most = MAX_DIRECTORY_BYTES
-
-    def read(self, size: int | None = -1, /) -> bytes:
-        wanted = self.most + 1 if size is None or size < 0 else size
-        data = super().read(min(wanted, self.most + 1))
-        if len(data) > self.most:
-            raise LargeDirectory(f"a directory of more than {self.most >> 20} MiB: not read")
-        return data
-
-
-def opened_archive(location: Location, most_bytes: int = MAX_DIRECTORY_BYTES) -> BinaryIO:
-    """Open an archive for `zipfile`, which reads a directory of at most so many bytes."""
-    file = _Sparing(cast("io.RawIOBase", open_file(location, 0)))
-    file.most = most_bytes
-    return file
-
-
-def _check_directory(file: BinaryIO) -> None:
-    """Refuse a directory of millions of members before reading it. Raises ValueError."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 2**16 - _END.size))
-    end = file.read(2**16 + _END.size)
-    place = end.rfind(_END_SIGNATURE)
-    if place < 0 or len(end) - place < _END.size:
-        raise zipfile.BadZipFile("no directory at its end")
-    _, _, _, _, members, directory_bytes, _, _ = _END.unpack_from(end, place)
-    if members > MAX_MEMBERS or MAX_DIRECTORY_BYTES < directory_bytes < 2**32 - 1:
-        raise ValueError(f"a directory of {members} members in {directory_bytes} bytes: not read")
-    file.seek(0)
-
-
-def _stored(file: pq.ParquetFile, without: frozenset[str], only: frozenset[str] | None, most: int) -> pa.Table:
+def _decoded(file: pq.ParquetFile, is_wanted: Callable[[str], bool], most: int) -> pa.Table:
     """Decode a table in batches; a large one goes to a temporary file, and its rows are read from there.
 
     Raises ValueError for a table with more rows than `most`.
     """
-    names = [
-        field.name
-        for field in file.schema_arrow
-        if any(is_kind(field.type) for is_kind in _FLAT)
-        and field.name not in without
-        and (only is None or field.name in only)
-    ]
+    own = [field for field in file.schema_arrow if is_wanted(field.name) and any(fits(field.type) for fits in _FLAT)]
+    names = [field.name for field in own]
     if len(names) > MAX_COLUMNS or len(set(names)) < len(names):
         raise ValueError(f"{len(names)} columns, or columns that share a name")
-    metadata = file.metadata
-    batches: list[pa.RecordBatch] = []
-    batch_bytes = 0
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    groups = [file.metadata.row_group(number) for number in range(file.metadata.num_row_groups)]
     columns = [group.column(number) for group in groups for number in range(group.num_columns)]
     largest = max((column.total_uncompressed_size for column in columns if column.has_dictionary_page), default=0)
     rows = FEW_ROWS if largest > LARGE_BYTES else BATCH_ROWS  # as each row may repeat a large value of a dictionary
-    iterator = _counted(file.iter_batches(batch_size=rows, columns=names, use_threads=False), most)
-    for batch in iterator:
-        batches.append(batch)
-        batch_bytes += batch.nbytes
-        if batch_bytes > IN_MEMORY_BYTES:
-            return _on_disk(batches, iterator)
-    schema = batches[0].schema if batches else pa.schema([file.schema_arrow.field(name) for name in names])
-    return pa.Table.from_batches(batches, schema=schema).combine_chunks()
+    batches = _counted(file.iter_batches(batch_size=rows, columns=names, use_threads=False), most)
+    first = _joined(batches, pa.schema(own))
+    following = next(batches, None)
+    return first if following is None else _on_disk(first, chain([following], batches))
 
 
 def _counted(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.RecordBatch]:
@@ -240,25 +307,31 @@ def _counted(batches: Iterator[pa.RecordBatch], most: int) -> Iterator[pa.Record
         yield batch
 
 
-def _on_disk(batches: list[pa.RecordBatch], rest: Iterator[pa.RecordBatch]) -> pa.Table:
-    """Write a table to a nameless temporary file, and map it into memory."""
+def _joined(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
+    """Join batches until they take more than `IN_MEMORY_BYTES`."""
+    some, size = [], 0
+    for batch in batches:
+        some.append(batch)
+        size += batch.nbytes
+        if size > IN_MEMORY_BYTES:
+            break
+    return pa.Table.from_batches(some, schema).combine_chunks()
+
+
+def _on_disk(table: pa.Table, rest: Iterator[pa.RecordBatch]) -> pa.Table:
+    """Write a table and its further batches to a nameless temporary file, and map it into memory."""
     handle, path = tempfile.mkstemp(suffix=".arrow")
     os.close(handle)
+    schema, written = table.schema, 0
     try:
-        written = 0
-        with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, batches[0].schema) as writer:
-            while batches:
-                written += sum(batch.nbytes for batch in batches)
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_stream(sink, schema) as writer:
+            while table.num_rows:
+                written += table.nbytes
                 if written > MAX_TABLE_BYTES:
                     raise ValueError(f"a table of more than {MAX_TABLE_BYTES >> 30} GiB: not read")
-                writer.write_table(pa.Table.from_batches(batches).combine_chunks())
-                batches.clear()
-                batch_bytes = 0
-                for batch in rest:
-                    batches.append(batch)
-                    batch_bytes += batch.nbytes
-                    if batch_bytes > IN_MEMORY_BYTES:
-                        break
+                writer.write_table(table)
+                del table  # before the next batches take as much
+                table = _joined(rest, schema)
         return pa.ipc.open_stream(pa.memory_map(path)).read_all()
     finally:
         with contextlib.suppress(OSError):  # if a mapped file cannot be removed, the system cleans it up
@@ -273,7 +346,7 @@ _FLAT = (
 
 
 def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
-    """A column as int64, with `missing` for values that are not integers; all `missing` without such a column."""
+    """Return a column as int64, with `missing` for values that are not integers, or for all without such a column."""
     if name in table.column_names:
         column = table.column(name)
         if pa.types.is_integer(column.type) and column.type != pa.uint64():
@@ -282,7 +355,7 @@ def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
 
 
 def taken(table: pa.Table, rows: np.ndarray) -> list[dict[str, object]]:
-    """Some rows of a table, ascending, as Python values."""
+    """Return some rows of a table, ascending, as Python values."""
     values: list[dict[str, object]] = []
     start = 0
     for batch in table.to_batches():
@@ -294,114 +367,10 @@ def taken(table: pa.Table, rows: np.ndarray) -> list[dict[str, object]]:
 
 
 def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
-    """The rows of a batch; of invalid UTF-8, the readable part."""
+    """Return the rows of a batch; of invalid UTF-8, the readable part."""
     try:
         rows: list[dict[str, object]] = batch.to_pylist()
     except UnicodeDecodeError:
-        texts = {f.name for f in batch.schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)}
-        kinds = [pa.large_binary() if field.name in texts else field.type for field in batch.schema]
-        columns = [column.cast(kind) for column, kind in zip(batch.columns, kinds, strict=True)]
-        rows = pa.RecordBatch.from_arrays(columns, names=batch.schema.names).to_pylist()
-        for row in rows:
-            for name in texts:
-                if isinstance(value := row[name], bytes):
-                    row[name] = value.decode("utf-8", errors="replace")
+        columns = [[readable(value) for value in column] for column in batch.columns]
+        rows = [dict(zip(batch.schema.names, values, strict=True)) for values in zip(*columns, strict=True)]
     return rows
-
-
-MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20
-MAX_UNPACKED_BYTES = 256 * 2**20
-FREE_UNPACKED_BYTES = 64 * 2**20
-"""All members that are read of one archive may take this much, or `MAX_RATIO` times its size."""
-STORED, DEFLATED, ZSTD = 0, 8, 93
-_HEADER = struct.Struct("<4s22xHH")
-_SIGNATURE = b"PK\x03\x04"
-_BLOCK_BYTES = 2**18
-_NOT_UNPACKED = (
-    zipfile.BadZipFile, zlib.error, ZstdError, EOFError, ValueError, struct.error, NotImplementedError,
-)  # fmt: skip
-
-
-class Members:
-    """An archive that is open: its members by name, of those that share a name the last. Use it in a `with`."""
-
-    def __init__(self, location: Location) -> None:
-        """Read the directory, once until the file changes. Raises `Unusable` and OSError."""
-        self._infos = _directory(location)
-        self._file = opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES)
-        self._left = max(FREE_UNPACKED_BYTES, MAX_RATIO * self._file.seek(0, 2))
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
-
-    def names(self) -> list[str]:
-        """Return the names of all members, as stored."""
-        return list(self._infos)
-
-    def read(self, name: str) -> bytes:
-        """Return a member; nothing without one. Raises `Unusable` and OSError."""
-        info = self._infos.get(name)
-        if info is None:
-            return b""
-        if info.flag_bits & 1:
-            raise Unusable("it is encrypted")
-        try:
-            data = self._unpacked(info)
-        except _NOT_UNPACKED as error:
-            raise Unusable(f"it cannot be unpacked: {error}") from None
-        if zlib.crc32(data) != info.CRC:
-            raise Unusable("it cannot be unpacked: its checksum is another")
-        return data
-
-    def _unpacked(self, info: zipfile.ZipInfo) -> bytes:
-        limit = min(MAX_UNPACKED_BYTES, self._left)
-        if limit <= 0:
-            raise Unusable("the members before it took all that is read of an archive of this size")
-        self._file.seek(info.header_offset)
-        signature, name_bytes, extra_bytes = _HEADER.unpack(self._file.read(_HEADER.size))
-        if signature != _SIGNATURE:
-            raise ValueError("no member where the directory says")
-        self._file.seek(name_bytes + extra_bytes, 1)
-        began, pieces, count = self._file.tell(), [], 0
-        try:
-            for piece in _pieces(self._file, info.compress_type, info.compress_size):
-                count += len(piece)
-                if count > limit:
-                    raise Unusable(f"it expands to more than {limit >> 20} MiB: not read")
-                pieces.append(piece)
-        finally:  # what cannot be unpacked takes time as well, and members may share their bytes
-            self._left -= max(count, self._file.tell() - began)
-        return b"".join(pieces)
-
-
-@while_unchanged(4)
-def _directory(location: Location) -> dict[str, zipfile.ZipInfo]:
-    try:
-        with opened_archive(location, MAX_MEMBERS_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
-            return {info.filename: info for info in archive.infolist()}
-    except _NOT_UNPACKED as error:
-        raise Unusable(f"no readable zip archive: {error}") from None
-
-
-def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
-    """Yield the content of a member in pieces of bounded size."""
-    if method not in (STORED, DEFLATED, ZSTD):
-        raise NotImplementedError(f"it is packed by method {method}, which is not read")
-    stop = file.tell() + size
-    blocks = iter(lambda: file.read(min(_BLOCK_BYTES, max(0, stop - file.tell()))), b"")
-    if method == STORED:
-        yield from blocks
-        return
-    is_zstd = method == ZSTD
-    codec: Any = zstd_decompressor() if is_zstd else zlib.decompressobj(-zlib.MAX_WBITS)
-    for block in blocks:
-        while is_zstd and (block or not (codec.eof or codec.needs_input)):  # one frame after another
-            codec = zstd_decompressor() if codec.eof else codec
-            yield codec.decompress(block, _BLOCK_BYTES)
-            block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
-        while not is_zstd and block and not codec.eof:
-            yield codec.decompress(block, _BLOCK_BYTES)
-            block = codec.unconsumed_tail  # noqa: PLW2901

@@ -1,8 +1,8 @@
-"""The runs that trackers log, whatever tracker it is; logs that grow; and curves in plain files.
+"""The runs that trackers log, in records that all trackers share; logs that grow; and curves in plain files.
 
 Plain files are JSON lines, CSV, and the `trainer_state.json` of Hugging Face's trainers. A table of CSV has a header.
 What separates its cells (commas, semicolons or tabs), and whether decimals follow a point or a comma, must be certain:
-a table that could be read in two ways is not read, with the reason.
+a table that could be read in two ways is refused with the reason.
 """
 
 import codecs
@@ -32,9 +32,9 @@ TRAINER_STEPS = (
     "train/global_step", "training/global_step", "trainer/global_step", "global_step", "train/step", "trainer/step",
     "step", "progress/batch",
 )  # fmt: skip
-"""Metrics in which trainers log their own step; the tracker's own count often is another one."""
+"""Metrics in which trainers log their own step, which often differs from the tracker's count."""
 _MOST_DIGITS = 400
-"""Python refuses integers of very many digits, which are infinities as floats."""
+"""Python refuses integers of very many digits; as floats they are infinities."""
 _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
@@ -42,7 +42,7 @@ class LoggedRow(NamedTuple):
     """The numbers of one call."""
 
     step: int | None
-    """The step by the tracker's own count."""
+    """The step as the tracker counts."""
     values: dict[str, float]
     time_s: float | None = None
     """Seconds since the epoch."""
@@ -53,7 +53,7 @@ class LoggedTable(NamedTuple):
 
     key: str
     step: int | None
-    """The trainer's own if it was logged beside it, else as the tracker counts."""
+    """The trainer's own step if it was logged beside the table, else as the tracker counts."""
     follows_eval: bool = False
     """True if metrics of an evaluation were logged just before."""
 
@@ -73,7 +73,7 @@ class LoggedRun(Struct):
 
 
 def number_of(value: object) -> float | None:
-    """Read a number, also one of those that JSON lacks, as trackers write them: `"NaN"`, `"Infinity"`."""
+    """Read a number, or a text for one that JSON lacks, such as `"NaN"` and `"Infinity"`."""
     return _SPECIAL.get(value) if isinstance(value, str) else parsers.number(value)
 
 
@@ -108,9 +108,9 @@ def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, f
 def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
     """Return the metric that holds the trainer's own step: the first usual name whose values are all steps, else "".
 
-    It must be there in at least half of the rows that the trainer logged, and hold whole numbers that are no larger
-    than a step may be. Rows of the trainer have other metrics with the same first word, as in `train/global_step` and
-    `train/loss`; what others log between them, such as timings, decides nothing. If no row has any, all rows count.
+    At least half of the rows that the trainer logged must have it. Such rows have other metrics with the same first
+    word, as in `train/global_step` and `train/loss`; rows that others log between them, such as timings, do not count.
+    If no row has such metrics, all rows count.
     """
     rows = [row for row in rows if row.values]
     for name in TRAINER_STEPS:
@@ -125,15 +125,15 @@ def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
 
 
 def is_step(value: float) -> bool:
-    """Tell whether a number is whole and no larger than a step may be."""
+    """Return whether a number is whole and no larger than a step may be."""
     return abs(value) <= parsers.MAX_STEP and float(value).is_integer()
 
 
 def metric_rows(rows: Iterable[LoggedRow], step_name: str = "") -> list[MetricRow]:
-    """Merge the rows of one step, the last value of each metric winning; rows without a step follow.
+    """Merge the rows of each step, the last value of a metric wins; rows without a step follow.
 
     With `step_name`, the step is the value of that metric; a row without it belongs to the last step before it. Rows
-    with a step that is too large are left out.
+    whose step is too large are left out.
     """
     by_step: dict[int, dict[str, float]] = {}
     times: dict[int, float | None] = {}
@@ -160,7 +160,7 @@ MAX_BYTES = 512 * 2**20
 """The most that is read of one file."""
 BLOCK_BYTES = 4 * 2**20
 LAST_BYTES = 64
-"""The bytes read last that are compared to see whether a file was replaced."""
+"""A file was replaced if the bytes read last, this many, are others."""
 
 
 class ReadSoFar:
@@ -172,9 +172,9 @@ class ReadSoFar:
         self._inode = (0, 0)
 
     def read_on(self, location: Location, take: Callable[[bytes], int]) -> bool:
-        """Hand what was appended to `take`, which returns how many bytes it is done with and gets the others again.
+        """Pass what was appended to `take`, which returns how many bytes it has taken and gets the others again.
 
-        Returns False, and hands over nothing, for a file that shrank or was replaced. Raises OSError.
+        Returns False, and passes nothing, for a file that shrank or was replaced. Raises OSError.
         """
         with open_file(location, buffering=0) as file:
             state = open_state(file)
@@ -195,17 +195,17 @@ class ReadSoFar:
 
 
 class Log(ABC):
-    """The contents of a log's files so far. `LogReader` hands over the bytes that are appended to them."""
+    """The contents of a log's files so far. `LogReader` passes the bytes that are appended to them."""
 
     @abstractmethod
     def take(self, name: str, data: bytes) -> int:
-        """Take the whole records at the beginning of `data`, which follows what was taken of that file.
+        """Take the whole records at the beginning of `data`, which follows the bytes taken from that file before.
 
-        Returns how many bytes these have. Raises `ValueError` for another file.
+        Returns the size of these records. Raises `ValueError` for another kind of file.
         """
 
     def merge(self) -> bool:
-        """Place what was taken since. Returns False where only all files together tell."""
+        """Merge the records taken since the last call. Returns False if all files have to be read again."""
         return True
 
     @abstractmethod
@@ -225,7 +225,7 @@ class LogReader:
         self._files: dict[str, ReadSoFar] = {}
 
     def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
-        """Read the new bytes, and return the run. Raises `ValueError` for another file, and OSError."""
+        """Read the new bytes, and return the run. Raises `ValueError` for another kind of file, and OSError."""
         try:
             if not self._read_on(locations):
                 self._begin()
@@ -236,7 +236,7 @@ class LogReader:
         return [self._log.run()]
 
     def _read_on(self, locations: Sequence[Location]) -> bool:
-        """Return False if all has to be read again."""
+        """Return False if all files have to be read again."""
         if not {location.path for location in locations} >= self._files.keys():
             return False
         for location in locations:
@@ -251,7 +251,7 @@ TIMES = ("_timestamp", "timestamp", "time", "wall_time")
 STEPS = ("step", "_step", "Step", "global_step", "iteration", "iter")
 """Columns with the step."""
 EARLIEST_S = 1e9
-"""Smaller numbers are no such times: September 2001."""
+"""The earliest such time: September 2001."""
 MAX_ROWS = 5_000_000
 
 
@@ -277,11 +277,11 @@ class JsonLines(Log):
         return done
 
     def run(self) -> LoggedRun:
-        """See `Log`. A last line that has no end counts if it is an object."""
+        """See `Log`. A last line without an end counts if it is an object."""
         damage = f"lines left out because they are no JSON objects: {self._bad:,}" if self._bad else ""
         if self._lines >= MAX_ROWS:
             damage = f"only its first {MAX_ROWS:,} lines are read"
-        self._rows, self._fresh = [*self._rows, *self._fresh], []  # rows that were given away stay as they are
+        self._rows, self._fresh = [*self._rows, *self._fresh], []  # lists that were returned stay as they are
         rest, self._rest = self._rest, b""
         return LoggedRun("", [*self._rows, *rows_of(_objects([rest]))], damage=damage)
 
@@ -299,7 +299,7 @@ def read_trainer_state(data: bytes) -> LoggedRun:
 
 
 def rows_of(objects: Iterable[dict[Any, Any]]) -> Iterator[LoggedRow]:
-    """Yield a row for each object that holds numbers; of `{"step", "data"}`, as verl writes it, `data` is the row."""
+    """Yield a row for each object with numbers; in `{"step", "data"}`, as verl writes it, `data` is the row."""
     for number, record in enumerate(objects):
         if number == MAX_ROWS:
             return
@@ -327,7 +327,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 MOST_COLUMNS = 200_000
 MOST_CELL_CHARS = 131_072
 COMPARED_CHARS, COMPARED_LINES = 65_536, 9
-"""So much of a table is compared to see what separates its cells."""
+"""How much of a table is compared to see what separates its cells."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _QUOTED = re.compile(r'"[^"]*"')
 _POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
@@ -336,7 +336,7 @@ _GROUPED = re.compile(r"\s*[+-]?\d+([.,]\d+){2,}\s*")
 
 
 class _CsvTable:
-    """The cells of a table, and what was left out of it."""
+    """The cells of a table, and a count of what was left out."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -442,7 +442,7 @@ def _separator_of(head: str) -> str:
 
 
 def _has_decimal_commas(cells: Iterator[list[str]]) -> bool:
-    """Tell whether decimals follow commas. Raises `ValueError` if that is uncertain."""
+    """Return whether decimals follow commas. Raises `ValueError` if that is uncertain."""
     next(cells, None)
     points = commas = ""
     is_sure = False

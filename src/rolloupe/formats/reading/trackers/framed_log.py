@@ -1,6 +1,7 @@
 """Logs of Weights & Biases and SwanLab: records in LevelDB's framing, in blocks of 32 KiB, with checksums.
 
-Source: LevelDB's `doc/log_format.md`; the checksum is zlib's CRC-32 of the type and the data, without LevelDB's mask.
+Source: LevelDB's `doc/log_format.md`. The checksum here is zlib's CRC-32 of the type and the data, without LevelDB's
+mask.
 
 Weights & Biases: `run-{id}.wandb`, also offline. `wandb/proto/wandb_internal.proto`: history (2), configuration (5)
 and run (17) of a `Record`, whose values are JSON. The client writes a block of 32 KiB at a time, so a small run appears
@@ -30,7 +31,7 @@ from rolloupe.formats.reading.trackers.curves import (
     seconds_of,
 )
 from rolloupe.formats.reading.value_parsers import as_dict, as_list
-from rolloupe.protobuf import BadMessage, fields, signed
+from rolloupe.protobuf import BadMessage, decoded, fields, members, real, repeated, signed
 
 BLOCK_BYTES = 32 * 1024
 HEADER = struct.Struct("<IHB")
@@ -39,7 +40,7 @@ MAX_RECORD_BYTES = 64 * 2**20
 
 
 class FramedLog(Log):
-    """A log of a client, of which a block is in memory at a time."""
+    """A log of a client, read a block at a time."""
 
     magics: ClassVar[tuple[bytes, ...]]
     """The first bytes that a log may have; all have the same length."""
@@ -47,11 +48,11 @@ class FramedLog(Log):
 
     def __init__(self) -> None:
         self.begin = b""
-        """The first bytes of this log; empty before anything was taken."""
+        """The first bytes of this log; empty before the first block."""
         self._damage = ""
         self._gaps: list[int] = []
         self._last_gaps: list[int] = []
-        """Gaps behind the records taken so far; the next look meets them again."""
+        """Gaps behind the last whole record; the next block begins before them."""
         self._taken = 0
 
     @classmethod
@@ -67,11 +68,11 @@ class FramedLog(Log):
         start = 0
         if not self._taken:
             self.begin = next((magic for magic in self.magics if data.startswith(magic)), b"")
-            start = len(self.begin)
-            if not start and any(magic.startswith(data) for magic in self.magics):  # the writer has only begun
-                return 0
-            if not start:
+            if not self.begin:
+                if any(magic.startswith(data) for magic in self.magics):  # the writer has only begun
+                    return 0
                 raise ValueError(f"it is no run of {self.tracker}")
+            start = len(self.begin)
         done = start
         self._last_gaps = []
         for record, done in records_from(data, start, self._last_gaps, self._taken):  # noqa: B007 - where the last ends
@@ -87,24 +88,24 @@ class FramedLog(Log):
 
     @abstractmethod
     def add(self, record: bytes) -> None:
-        """Take a record. Raises `BadMessage`."""
+        """Add a record to the run. Raises `BadMessage`."""
 
     def run(self) -> LoggedRun:
-        """Return a copy of the run so far."""
+        """See `Log`."""
         gaps = [*self._gaps, *self._last_gaps]
         lost = f"at byte {gaps[0]:,} it is damaged, and records after it are missing" if gaps else ""
         return replace(self.logged(), damage=self._damage or lost)
 
     @abstractmethod
     def logged(self) -> LoggedRun:
-        """Return a copy of the run, without its damage."""
+        """Return a copy of the run so far, without its damage."""
 
 
 def records_from(data: bytes, start: int, gaps: list[int], before: int = 0) -> Iterator[tuple[bytes | None, int]]:
-    """Yield the whole records from `start` of `data` on, and where each ends; None for what is damaged.
+    """Yield each whole record from `start` on, and where it ends; None for a damaged one.
 
-    A damaged record ends its block, and where that happens goes into `gaps`. An unfinished record is left out.
-    `before` bytes of the file precede `data`; they end where a record did.
+    The rest of a block behind a damaged record is lost; `gaps` gets the place of the damage. `before` bytes of the file
+    precede `data`, and end with a record.
     """
     at, size = start, 0
     parts: list[bytes] = []
@@ -130,22 +131,24 @@ def records_from(data: bytes, start: int, gaps: list[int], before: int = 0) -> I
             continue
         parts.append(piece)
         size += length
-        if kind in (FULL, LAST) and size <= MAX_RECORD_BYTES:
+        is_last = kind in (FULL, LAST)
+        if is_last and size <= MAX_RECORD_BYTES:
             yield b"".join(parts), at
-        if kind in (FULL, LAST) or size > MAX_RECORD_BYTES:
+        if is_last or size > MAX_RECORD_BYTES:
             parts, size = [], 0
 
 
 MAGIC = b":W&B\xe1\xbe\x00"
 HISTORY, CONFIG, RUN = 2, 5, 17
+"""Fields of a record."""
 ITEM = 1
-"""Field of a history."""
+"""Field of a history or a configuration."""
 KEY, NESTED_KEY, VALUE = 1, 2, 16
 """Fields of an item."""
 RUN_ID, RUN_CONFIG, DISPLAY_NAME = 1, 4, 8
 """Fields of a run."""
 MOST_BEFORE = 16
-"""Among how many calls before a table the last with numbers is looked for."""
+"""The last call with numbers is looked for among this many calls before a table."""
 OF_EVAL = "eval/"
 
 
@@ -164,20 +167,19 @@ class WandbLog(FramedLog):
 
     def add(self, record: bytes) -> None:
         for field, value in fields(record):
-            if field == HISTORY and isinstance(value, bytes):
+            if not isinstance(value, bytes):
+                continue
+            if field == HISTORY:
                 items = dict(_items(value))
                 self._tables.update(_tables(items, self._rows))
                 self._rows.append(_row(items))
-            elif field == CONFIG and isinstance(value, bytes):
+            elif field == CONFIG:
                 self._config.update(_items(value))
-            elif field == RUN and isinstance(value, bytes):
-                names = {RUN_ID: "", DISPLAY_NAME: ""}
-                for place, part in fields(value):
-                    if place == RUN_CONFIG and isinstance(part, bytes):
-                        self._config.update(_items(part))
-                    elif place in names and isinstance(part, bytes):
-                        names[place] = part.decode("utf-8", "replace")
-                self._name = names[DISPLAY_NAME] or names[RUN_ID]
+            elif field == RUN:
+                for config in repeated(value, RUN_CONFIG):
+                    self._config.update(_items(config))
+                run = members(value)
+                self._name = decoded(run.get(DISPLAY_NAME)) or decoded(run.get(RUN_ID))
 
     def logged(self) -> LoggedRun:
         config = {key: value for key, value in self._config.items() if key != "_wandb"}
@@ -192,9 +194,8 @@ def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[
         if name != key and isinstance(kind, str) and kind.endswith("table-file") and isinstance(path, str):
             steps = (items.get(step) for step in (*TRAINER_STEPS, "_step"))
             step = next((step for step in steps if isinstance(step, int)), None)
-            earlier = next((row for row in reversed(rows[-MOST_BEFORE:]) if row.values), None)
-            follows = earlier is not None and any(metric.startswith(OF_EVAL) for metric in earlier.values)
-            yield path, LoggedTable(key, step, follows)
+            earlier = next((row.values for row in reversed(rows[-MOST_BEFORE:]) if row.values), {})
+            yield path, LoggedTable(key, step, any(metric.startswith(OF_EVAL) for metric in earlier))
 
 
 def _row(items: dict[str, Any]) -> LoggedRow:
@@ -210,15 +211,13 @@ def _row(items: dict[str, Any]) -> LoggedRow:
 
 def _items(message: bytes) -> Iterator[tuple[str, Any]]:
     """Yield names and values; names of several parts are joined with `/`."""
-    for field, item in fields(message):
-        if field != ITEM or not isinstance(item, bytes):
-            continue
+    for item in repeated(message, ITEM):
         parts, value = [], b"null"
-        for place, text in fields(item):
-            if place in (KEY, NESTED_KEY) and isinstance(text, bytes) and text:
-                parts.append(text.decode("utf-8", "replace"))
-            elif place == VALUE and isinstance(text, bytes):
-                value = text
+        for field, part in fields(item):
+            if field in (KEY, NESTED_KEY) and part:
+                parts.append(decoded(part))
+            elif field == VALUE and isinstance(part, bytes):
+                value = part
         yield "/".join(parts), parsed(value)
 
 
@@ -227,12 +226,12 @@ JSON_RECORDS, MESSAGES = b":SWL\xd6\xe1\x01", b":SWL\xd6\xe1\x02"
 START, SCALAR, MEDIA = 10, 13, 14
 """Fields of a record."""
 START_NAME = 4
-SCALAR_KEY, SCALAR_STEP, SCALAR_TIME, SCALAR_VALUE = 1, 2, 4, 5
-"""Fields of a scalar; its time has seconds (1) and nanoseconds (2), its value a double (1)."""
-OF_MACHINE = "__swanlab__."
-"""The prefix of the metrics that SwanLab takes of the machine, at steps of their own."""
+POINT_KEY, POINT_STEP, SCALAR_TIME, POINT_VALUE = 1, 2, 4, 5
+"""Fields of a scalar or of media. A time has seconds (1) and nanoseconds (2), the value of a scalar a double (1)."""
 MEDIA_ITEM, MEDIA_NAME = 1, 1
 """Fields of the value of media, and of an item."""
+OF_MACHINE = "__swanlab__."
+"""The prefix of metrics of the machine, which have steps of their own."""
 
 
 class SwanLabLog(FramedLog):
@@ -253,8 +252,8 @@ class SwanLabLog(FramedLog):
         else:
             self._add_message(record)
 
-    def _add_scalar(self, key: str, step: int, value: float, time_s: float | None) -> None:
-        if not key.startswith(OF_MACHINE):
+    def _add_scalar(self, key: str, step: int, value: float | None, time_s: float | None) -> None:
+        if value is not None and not key.startswith(OF_MACHINE):
             self._by_step.setdefault(step, LoggedRow(step, {}, time_s)).values[key] = value
 
     def _add_json(self, record: bytes) -> None:
@@ -269,40 +268,31 @@ class SwanLabLog(FramedLog):
                 self._tables.update(dict.fromkeys(files, LoggedTable(key, step)))
             elif kind == "Scalar":
                 metric = as_dict(data.get("metric"))
-                if (value := number_of(metric.get("data"))) is not None:
-                    self._add_scalar(key, step, value, seconds_of(metric.get("create_time")))
+                self._add_scalar(key, step, number_of(metric.get("data")), seconds_of(metric.get("create_time")))
 
     def _add_message(self, record: bytes) -> None:
-        for field, value in fields(record):
-            if field not in (START, SCALAR, MEDIA) or not isinstance(value, bytes):
+        for field, message in fields(record):
+            if field not in (START, SCALAR, MEDIA) or not isinstance(message, bytes):
                 continue
-            members = _members(value)
-            key, step = _decoded(members.get(SCALAR_KEY)), members.get(SCALAR_STEP, 0)
+            point = members(message)
+            key, step = decoded(point.get(POINT_KEY)), point.get(POINT_STEP, 0)
             if field == START:
-                self._name = _decoded(members.get(START_NAME))
-            elif isinstance(step, int) and field == MEDIA:
-                for place, item in fields(value):
-                    if place == SCALAR_VALUE:
-                        file = _decoded(_members(_members(item).get(MEDIA_ITEM)).get(MEDIA_NAME))
-                        self._tables[file] = LoggedTable(key, step)
-            elif isinstance(step, int):
-                number = _members(members.get(SCALAR_VALUE)).get(1, b"\0" * 8)  # a zero is left out
-                time = _members(members.get(SCALAR_TIME))
+                self._name = decoded(point.get(START_NAME))
+            elif not isinstance(step, int):
+                continue
+            elif field == MEDIA:
+                for item in repeated(message, POINT_VALUE):
+                    file = decoded(members(members(item).get(MEDIA_ITEM)).get(MEDIA_NAME))
+                    self._tables[file] = LoggedTable(key, step)
+            else:
+                number = members(point.get(POINT_VALUE)).get(1, bytes(8))  # a zero is left out
+                time = members(point.get(SCALAR_TIME))
                 seconds, nanoseconds = time.get(1), time.get(2, 0)
                 time_s = None
                 if isinstance(seconds, int) and isinstance(nanoseconds, int):
                     time_s = seconds + nanoseconds / 1e9
-                if isinstance(number, bytes) and len(number) == 8:
-                    self._add_scalar(key, signed(step), struct.unpack("<d", number)[0], time_s)
+                self._add_scalar(key, signed(step), real(number), time_s)
 
     def logged(self) -> LoggedRun:
         rows = [row._replace(values=dict(row.values)) for _, row in sorted(self._by_step.items())]
         return LoggedRun(self._name, rows, tables=dict(self._tables))
-
-
-def _members(message: int | bytes | None) -> dict[int, int | bytes]:
-    return dict(fields(message)) if isinstance(message, bytes) else {}
-
-
-def _decoded(value: int | bytes | None) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else ""

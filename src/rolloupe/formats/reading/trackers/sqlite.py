@@ -1,4 +1,4 @@
-"""Databases of SQLite that a trainer may be writing, read where they are; and the runs of trackio and MLflow in them.
+"""Reads SQLite databases that a trainer may be writing, where they are; and the runs of trackio and MLflow in them.
 
 Nothing is written or locked beside a database. The `sqlite3` of Python can only leave files there (read-only, it makes
 `-wal` and `-shm`) or miss rows (`immutable=1` reads no `-wal`). SQLite reads through a file system of its own (apsw):
@@ -12,7 +12,7 @@ import math
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import closing
 from tempfile import TemporaryFile
 from typing import Any, BinaryIO, NamedTuple, TypeVar
@@ -33,9 +33,9 @@ MAX_WAL_BYTES = 2**30
 TRIES = 3
 """Attempts to read a database that changes meanwhile."""
 WAIT_S = 0.02
-"""Seconds to wait for the end of a transaction, which most often takes less."""
+"""Time to wait for the end of a transaction, which most often takes less."""
 READING_S = 120
-"""The most time of a processor that a reading takes."""
+"""The most processor time that a reading takes."""
 MAX_VALUE_BYTES = 64 * 2**20
 """The largest text or row."""
 MAX_PAGE_BYTES = 2**16
@@ -52,9 +52,14 @@ STEPS_BETWEEN_LOOKS = 10_000
 _MAIN, _LOG = "database", "database-wal"
 _IS_LOGGED = 18
 """The offset of the byte that is 2 if a database has a `-wal`."""
+_UNFINISHED = (
+    "its -journal holds a transaction that is not finished. Next: look again later; if its writer was killed, opening "
+    "it with sqlite3 undoes that"
+)
+_RESTLESS = "it changes all the time. Next: look again later"
 T = TypeVar("T")
 _reasons: Lru[str, tuple[str, tuple[int, ...]]] = Lru(entries=1000)
-"""Why databases could not be read last, each with its stamp of then."""
+"""Why each of some databases could not be read, and its state then."""
 
 
 class BadDatabase(Exception):
@@ -62,11 +67,11 @@ class BadDatabase(Exception):
 
 
 UNREADABLE = (BadDatabase, OSError)
-"""Exceptions that reading a database may raise."""
+"""Exceptions of reading a database."""
 
 
 def is_database(location: Location) -> bool:
-    """Tell whether a file begins as a database of SQLite does."""
+    """Return whether a file begins as a database of SQLite does."""
     try:
         with open_file(location) as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -75,7 +80,7 @@ def is_database(location: Location) -> bool:
 
 
 def side_file(location: Location, ending: str) -> Location:
-    """Return the location of a file beside a database, of a link beside the file that it leads to, as SQLite does.
+    """Return the location of a file beside a database; beside the target of a link, as SQLite does.
 
     If the database is its own root, so is that file.
     """
@@ -84,7 +89,7 @@ def side_file(location: Location, ending: str) -> Location:
 
 
 def states_of(location: Location) -> tuple[int, ...]:
-    """Return what changes with a row of a database, also in the files beside it."""
+    """Return the states of a database and of the files beside it, one of which changes with each row."""
     states = [*stamp_of_state(path_state(location.path))]
     for ending in SIDE_FILES:
         with contextlib.suppress(OSError):
@@ -94,49 +99,41 @@ def states_of(location: Location) -> tuple[int, ...]:
 
 
 def read_database(location: Location, read: Callable[[apsw.Connection], T], seconds: float = READING_S) -> T:
-    """Return what `read` makes of a database at one moment. Raises `BadDatabase`, also for errors of `read`."""
+    """Return the result of `read` for a database at one moment. Raises `BadDatabase`, also for errors of `read`."""
     try:
         return _at_one_moment(location, read, seconds)
-    except BadDatabase as error:
-        with contextlib.suppress(OSError):
-            _reasons.put(location.path, (str(error), _stamp(location)))
-        raise
+    except apsw.InterruptError:
+        reason = f"it takes more than {seconds:g} seconds"
+    except (apsw.Error, OSError, ValueError) as error:
+        reason = str(error)
+    with contextlib.suppress(OSError):
+        _reasons.put(location.path, (reason, _stamp(location)))
+    raise BadDatabase(f"{os.path.basename(location.path)} cannot be read: {reason}")
 
 
 def why_unread(location: Location) -> str | None:
-    """Return why a database could not be read that has not changed since; None of any other."""
+    """Return why the last reading of a database failed, if it has not changed since; else None."""
     reason, stamp = _reasons.get(location.path) or ("", ())
     with contextlib.suppress(OSError):
         if is_database(location) and stamp == _stamp(location):
-            return reason.removeprefix(f"{os.path.basename(location.path)} ")
+            return f"cannot be read: {reason}"
     return None
 
 
 def _at_one_moment(location: Location, read: Callable[[apsw.Connection], T], seconds: float) -> T:
-    name = os.path.basename(location.path)
-    is_unfinished = False
-    try:
-        for _ in range(TRIES):
-            before = _stamp(location)
-            is_unfinished = False
-            with contextlib.suppress(FileNotFoundError), open_file(side_file(location, "-journal")) as journal:
-                is_unfinished = journal.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC
-            if is_unfinished:
+    reason = ""
+    for _ in range(TRIES):
+        before = _stamp(location)
+        with contextlib.suppress(FileNotFoundError), open_file(side_file(location, "-journal")) as journal:
+            if journal.read(len(JOURNAL_MAGIC)) == JOURNAL_MAGIC:
+                reason = _UNFINISHED
                 time.sleep(WAIT_S)
                 continue
-            result = _read(location, read, seconds)
-            if _stamp(location) == before:
-                return result
-    except apsw.InterruptError:
-        raise BadDatabase(f"{name} cannot be read: it takes more than {seconds:g} seconds") from None
-    except (apsw.Error, OSError, ValueError) as error:
-        raise BadDatabase(f"{name} cannot be read: {error}") from None
-    if is_unfinished:
-        raise BadDatabase(
-            f"{name} cannot be read: its -journal holds a transaction that is not finished. Next: look again later; if "
-            "its writer was killed, opening it with sqlite3 undoes that"
-        )
-    raise BadDatabase(f"{name} cannot be read: it changes all the time. Next: look again later")
+        result = _read(location, read, seconds)
+        if _stamp(location) == before:
+            return result
+        reason = _RESTLESS
+    raise ValueError(reason)
 
 
 def _stamp(location: Location) -> tuple[int, int, int]:
@@ -165,14 +162,14 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
 
 
 def copied_log(location: Location) -> BinaryIO:
-    """Copy the part of a `-wal` that SQLite reads; the copy of none is empty. Rows written meanwhile may be missing.
+    """Copy the part of a `-wal` that SQLite reads; the copy is empty without one. It may lack rows written meanwhile.
 
-    These are its header, and its frames up to the first of an earlier use of the file: that has another salt.
+    The part is its header, and its frames up to the first of an earlier use of the file: that has another salt.
     """
     copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
     with contextlib.suppress(FileNotFoundError), open_file(location) as source:
         if file_state(location).st_size > MAX_WAL_BYTES:
-            raise BadDatabase(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
+            raise ValueError(f"{os.path.basename(location.path)} has more than {MAX_WAL_BYTES >> 30} GiB")
         header = source.read(_WAL_HEADER.size)
         if len(header) < _WAL_HEADER.size:
             return copy
@@ -186,7 +183,7 @@ def copied_log(location: Location) -> BinaryIO:
 
 
 class _FileSystem(apsw.VFS):
-    """A file system for one connection: of files that are open already, without locks and without writing."""
+    """A file system for one connection: its files are open already, and are neither locked nor written."""
 
     def __init__(self, files: dict[str, BinaryIO]) -> None:
         self.name = f"rolloupe-{id(self)}"
@@ -207,7 +204,7 @@ class _FileSystem(apsw.VFS):
         return _File(self._files[path])
 
     def close(self) -> None:
-        """End it, with its files."""
+        """Close its files."""
         self.unregister()
         for file in self._files.values():
             file.close()
@@ -221,6 +218,7 @@ class _File:
         self.xSync = self.xLock = self.xUnlock = self.xClose = lambda *_: None
         self.xFileControl = self.xCheckReservedLock = lambda *_: False
         self.xSectorSize = self.xDeviceCharacteristics = lambda *_: 0
+        self.xWrite = self.xTruncate = self._refuse
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
         self._file.seek(offset)
@@ -229,10 +227,7 @@ class _File:
     def xFileSize(self) -> int:  # noqa: N802
         return self._file.seek(0, os.SEEK_END)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: ARG002, N802
-        raise apsw.ReadOnlyError("nothing is written")
-
-    def xTruncate(self, size: int) -> None:  # noqa: ARG002, N802
+    def _refuse(self, *_: object) -> None:
         raise apsw.ReadOnlyError("nothing is written")
 
 
@@ -249,24 +244,24 @@ TOO_LARGE = "too large"
 
 
 def size_of(columns: Iterable[str]) -> str:
-    """The bytes of some columns of a row, in SQL, which reads none of them."""
+    """Return SQL for the bytes of some columns of a row, which reads none of them."""
     return " + ".join(f"ifnull(octet_length({name}), 0)" for name in columns)
 
 
 def bounded(column: str) -> str:
-    """The bytes of a column, in SQL: NULL for more than a row may have, which SQLite then does not read."""
+    """Return SQL for the bytes of a column: NULL, and not read, if they are more than a row may have."""
     return f"iif(octet_length({column}) <= {MAX_ROW_BYTES}, CAST({column} AS BLOB), NULL)"
 
 
 def why_too_large(size_bytes: int) -> str | None:
-    """Say why a row of this size is not read; None of one that is."""
+    """Return why a row of this size is not read; None if it is read."""
     if size_bytes <= MAX_ROW_BYTES:
         return None
     return f"a row of {size_bytes >> 20:,} MiB, which takes too much memory: up to {MAX_ROW_BYTES >> 20} MiB are read"
 
 
 def stored_columns(database: apsw.Connection, table: str) -> set[str]:
-    """Return the columns that a table stores; of a view, which may compute without end, none."""
+    """Return the columns of a table; none of a view, which may compute without end."""
     stored = (
         "SELECT info.name FROM sqlite_schema AS stored, pragma_table_info(stored.name) AS info "
         "WHERE stored.type = 'table' AND stored.rootpage > 0 AND stored.name = ?"
@@ -275,25 +270,40 @@ def stored_columns(database: apsw.Connection, table: str) -> set[str]:
 
 
 def why_no_rows(location: Location) -> str:
-    """Say that tables of trainers are views in a database, which are not read; empty for any other file."""
+    """Return why a database has no rows if views take the place of its tables; else an empty text."""
     with contextlib.suppress(BadDatabase, OSError):
         return read_database(location, about_views) if is_database(location) else ""
     return ""
 
 
 def about_views(database: apsw.Connection) -> str:
-    """Say that tables of trainers are views in a database, empty if none is."""
+    """Say which tables of trainers are views in a database; empty if none is."""
     views = database.execute("SELECT name FROM sqlite_schema WHERE type = 'view' ORDER BY name")
     names = ", ".join(f"`{name}`" for (name,) in views if name in OF_TRAINERS)
     return VIEWS.format(names) if names else ""
 
 
+class DatabaseTexts:
+    """Decodes texts from their bytes: SQLite fails for all rows where one is not in its encoding."""
+
+    def __init__(self, database: apsw.Connection) -> None:
+        self._encoding = str(database.pragma("encoding"))
+
+    def of(self, value: bytes | None) -> str:
+        """Return a text."""
+        return str(value) if value is None else value.decode(self._encoding, "replace")
+
+    def name(self, value: bytes | None) -> str:
+        """Return a name; a long one becomes its hash."""
+        return parsers.name(self.of(value)) or ""
+
+
 def table_rows(
     database: apsw.Connection, columns: Sequence[str], rest: str, values: Sequence[object] = ()
 ) -> Iterator[dict[str, Any]]:
-    """Yield the rows of `SELECT columns rest` by column, a text as its bytes say: SQLite fails where one is not UTF-8.
+    """Yield the rows of `SELECT columns rest` by column; U+FFFD replaces bytes of texts that are not UTF-8.
 
-    `columns` are names of this code's own, with or without a table before a dot. See `TOO_LARGE`.
+    `columns` are names in this code, with or without a table before a dot. See `TOO_LARGE`.
     """
     encoding = str(database.pragma("encoding"))
     names = [name.rpartition(".")[2] for name in columns]
@@ -301,8 +311,9 @@ def table_rows(
     for size_bytes, *row in database.execute(f"SELECT {size_of(columns)}, {taken} {rest}", values):
         texts = [value.decode(encoding, "replace") if isinstance(value, bytes) else value for value in row]
         values_by_name = dict(zip(names, texts, strict=True))
-        reason = why_too_large(size_bytes)
-        yield values_by_name | {TOO_LARGE: reason} if reason else values_by_name
+        if size_bytes > MAX_ROW_BYTES:
+            values_by_name[TOO_LARGE] = why_too_large(size_bytes)
+        yield values_by_name
 
 
 # Runs of trackio and MLflow, with their metrics and configurations.
@@ -315,8 +326,13 @@ def table_rows(
 MOST_ROWS = 5_000_000
 MOST_RUNS = 10_000
 LISTING_S = 10
-"""The most time of a processor that listing the runs takes."""
-_USED = {"run_name", "step", "timestamp", "metrics"}
+"""The most processor time that listing the runs takes."""
+NEEDED_OF_TRACKIO = {"run_name", "step", "timestamp", "metrics"}
+NEEDED_OF_MLFLOW = {
+    "runs": {"run_uuid", "name", "lifecycle_stage", "experiment_id"},
+    "metrics": {"run_uuid", "key", "value", "step", "timestamp", "is_nan"},
+    "params": {"run_uuid", "key", "value"},
+}
 
 
 class ProjectRun(NamedTuple):
@@ -326,17 +342,26 @@ class ProjectRun(NamedTuple):
     name: str
 
 
+def id_column(columns: Collection[str]) -> str:
+    """Return the column of trackio that tells runs apart."""
+    return "run_id" if "run_id" in columns else "run_name"
+
+
+def _named(value: object) -> str:
+    return parsers.name(str(value)) or ""
+
+
 def _runs_of_project(database: apsw.Connection) -> list[ProjectRun]:
-    metrics = stored_columns(database, "metrics")
-    if not {*metrics} >= _USED:
+    columns = stored_columns(database, "metrics")
+    if not columns >= NEEDED_OF_TRACKIO:
         return []
-    texts = DatabaseTexts(database)
-    key = "run_id" if "run_id" in metrics else "run_name"
+    key = id_column(columns)
     table = "configs" if key in stored_columns(database, "configs") else "metrics"
     logged = f"SELECT 1 FROM metrics AS row WHERE row.{key} = run.{key} AND octet_length(row.metrics) > 2"  # noqa: S608 - names of ours
-    runs = f"SELECT DISTINCT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM {table} AS run WHERE EXISTS ({logged})"  # noqa: S608 - the same
-    rows = database.execute(f"{runs} ORDER BY rowid LIMIT {MOST_RUNS}")
-    return [ProjectRun(texts.name(run_id), texts.name(name)) for run_id, name in rows]
+    runs = f"FROM {table} AS run WHERE EXISTS ({logged}) GROUP BY {key}, run_name ORDER BY min(rowid) LIMIT {MOST_RUNS}"
+    return [
+        ProjectRun(_named(row[key]), _named(row["run_name"])) for row in table_rows(database, (key, "run_name"), runs)
+    ]
 
 
 def read_trackio(location: Location) -> dict[str, LoggedRun]:
@@ -345,70 +370,47 @@ def read_trackio(location: Location) -> dict[str, LoggedRun]:
 
 
 def _runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
-    runs: dict[str, LoggedRun] = {}
-    columns, texts = stored_columns(database, "metrics"), DatabaseTexts(database)
-    if not {*columns} >= _USED:
+    columns = stored_columns(database, "metrics")
+    if not columns >= NEEDED_OF_TRACKIO:
         raise ValueError("it is no database of trackio")
-    key = "run_id" if "run_id" in columns else "run_name"
-    taken = ", ".join(bounded(name) for name in (key, "run_name", "timestamp", "metrics"))
-    damage = about_views(database)
-    rows = database.execute(
-        f"SELECT {taken}, iif(typeof(step) = 'integer', step, NULL) FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"  # noqa: S608 - names of ours
-    )
-    for number, (run_id, name, timestamp, metrics, step) in enumerate(rows):
+    key, damage = id_column(columns), about_views(database)
+    runs: dict[str, LoggedRun] = {}
+    wanted = f"FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"
+    for number, row in enumerate(table_rows(database, (key, *NEEDED_OF_TRACKIO), wanted)):
         if number == MOST_ROWS:
             damage = f"only the first {MOST_ROWS:,} rows of its database are read"
             break
         values: dict[str, float] = {}
-        for metric, value in parsers.as_dict(parsed(metrics or b"")).items():
+        for metric, value in parsers.as_dict(parsed(str(row["metrics"]))).items():
             if not (isinstance(value, dict) and "_type" in value):  # a table, a histogram, a picture
                 values.update(flat(value, metric))
-        row = LoggedRow(step, values, seconds_of(texts.of(timestamp)))
-        own_id = texts.name(run_id)
-        run = runs.setdefault(own_id, LoggedRun(texts.name(name), [], {}, own_id))
+        own_id = _named(row[key])
+        if own_id not in runs:
+            runs[own_id] = LoggedRun(_named(row["run_name"]), [], {}, own_id)
         if values:
-            run.rows.append(row)
-    for own_id, config in _configs(database):
+            step = row["step"] if isinstance(row["step"], int) else None
+            runs[own_id].rows.append(LoggedRow(step, values, seconds_of(str(row["timestamp"]))))
+    for own_id, config in _configs(database).items():
         if own_id in runs:
             runs[own_id].config.update(config)
     return {own_id: replace(run, damage=damage) for own_id, run in runs.items()}
 
 
-def _configs(database: apsw.Connection) -> Iterator[tuple[str, dict[str, Any]]]:
-    columns, texts = stored_columns(database, "configs"), DatabaseTexts(database)
-    key = "run_id" if "run_id" in columns else "run_name"
-    if {key, "config"} <= {*columns}:
-        configs = f"SELECT CAST({key} AS BLOB), {bounded('config')} FROM configs LIMIT {MOST_RUNS}"  # noqa: S608 - names of ours
-        for run_id, config in database.execute(configs):
-            if isinstance(settings := parsed(config or b""), dict):
-                yield texts.name(run_id), {name: value for name, value in settings.items() if not name.startswith("_")}
-
-
-class DatabaseTexts:
-    """Texts of a database as its bytes: SQLite fails for all rows where one is not in its encoding."""
-
-    def __init__(self, database: apsw.Connection) -> None:
-        self._encoding = str(database.pragma("encoding"))
-
-    def of(self, value: bytes | None) -> str:
-        """A text."""
-        return str(value) if value is None else value.decode(self._encoding, "replace")
-
-    def name(self, value: bytes | None) -> str:
-        """A name; a long one becomes its hash."""
-        return parsers.name(self.of(value)) or ""
-
-
-NEEDED = {
-    "runs": {"run_uuid", "name", "lifecycle_stage", "experiment_id"},
-    "metrics": {"run_uuid", "key", "value", "step", "timestamp", "is_nan"},
-    "params": {"run_uuid", "key", "value"},
-}
+def _configs(database: apsw.Connection) -> dict[str, dict[str, Any]]:
+    columns = stored_columns(database, "configs")
+    key = id_column(columns)
+    configs: dict[str, dict[str, Any]] = {}
+    if {key, "config"} <= columns:
+        for row in table_rows(database, (key, "config"), f"FROM configs LIMIT {MOST_RUNS}"):
+            if isinstance(settings := parsed(str(row["config"])), dict):
+                config = {name: value for name, value in settings.items() if not name.startswith("_")}
+                configs.setdefault(_named(row[key]), {}).update(config)
+    return configs
 
 
 def runs_with_metrics(database: apsw.Connection) -> list[dict[str, Any]] | None:
-    """Return the rows of such runs; None of another database."""
-    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+    """Return the rows of MLflow's runs with metrics; None of another database."""
+    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED_OF_MLFLOW.items()):
         return None
     has_metrics = "EXISTS (SELECT 1 FROM metrics WHERE metrics.run_uuid = runs.run_uuid)"
     wanted = f"FROM runs WHERE lifecycle_stage = 'active' AND {has_metrics} ORDER BY start_time LIMIT {MOST_RUNS}"
@@ -448,7 +450,7 @@ def _runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
 
 
 def logged_row(row: dict[str, Any]) -> LoggedRow:
-    """Return a row of the table `metrics`, which has one number."""
+    """Return a row of MLflow's table `metrics`, which has one number."""
     value = math.nan if row["is_nan"] else parsers.number(row["value"])
     time_ms = parsers.number(row["timestamp"])
     values = {} if value is None else {str(row["key"]): value}
@@ -475,4 +477,4 @@ def _kind_and_runs(location: Location) -> tuple[str, list[ProjectRun]]:
 @while_unchanged(512, states_of, errors=UNREADABLE, otherwise={})
 def database_configs(location: Location) -> dict[str, dict[str, Any]]:
     """Return the configurations of the runs of a database of trackio, by their ids; none of another file."""
-    return read_database(location, lambda database: dict(_configs(database)), LISTING_S)
+    return read_database(location, _configs, LISTING_S)

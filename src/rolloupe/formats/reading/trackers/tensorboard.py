@@ -1,8 +1,8 @@
-"""Event files of TensorBoard: scalars, texts and hyperparameters that a trainer wrote, by tag and step.
+"""Reads the event files of TensorBoard: scalars, texts and hyperparameters, by tag and step.
 
 Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
-`summary.proto` and `tensor.proto` of TensorFlow. A record whose checksum does not fit is left out; a length whose
-checksum does not fit, or a record that is no message, ends the reading of its file, for what follows is unknown.
+`summary.proto` and `tensor.proto` of TensorFlow. A record with a wrong checksum is left out. A
+length with a wrong checksum, or a record that is no message, ends the reading of its file: what follows is unknown.
 """
 
 import contextlib
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from rolloupe.formats.reading.trackers.curves import Log, LoggedRow, LoggedRun, parsed
 from rolloupe.lru import Lru
 from rolloupe.model import Location
-from rolloupe.protobuf import BadMessage, fields, signed, varint
+from rolloupe.protobuf import BadMessage, decoded, fields, members, real, repeated, signed, varint
 from rolloupe.storage import file_state, open_file
 
 HEAD = struct.Struct("<QI")
@@ -40,14 +40,14 @@ _PLAIN = re.compile(
     rb"\x09(.{8})(?:\x10([\x80-\xff]{0,9}[\0-\x7f]))?\x2a([\0-\x7f]\x0a[\0-\x7f])\x0a([\0-\x7f])(.{0,118})\x15(.{4})",
     re.DOTALL,
 )
-"""An event with one scalar of a short tag, as most are: its time, step, sizes, the size of its tag, tag and number."""
+"""Most events: one scalar with a short tag. The groups are time, step, sizes, size of the tag, tag and number."""
 _NUMBERS = struct.Struct("<df")
 HPARAMS = "_hparams_/"
 TEXT_SUMMARY = "/text_summary"
 ARGS = "args"
 """The tag of the settings that trainers of Hugging Face models write before anything else, as JSON."""
 ARGS_BYTES = 64 * 2**10
-"""The most bytes of a file up to their end."""
+"""They end within this many bytes of a file."""
 
 
 class TaggedValue(NamedTuple):
@@ -61,21 +61,18 @@ class TaggedValue(NamedTuple):
 
 
 def is_event_file(name: str) -> bool:
-    """Tell whether a file of this name is one that TensorBoard reads."""
+    """Return whether TensorBoard reads files of this name."""
     return ".tfevents." in name
 
 
 def events(data: bytes) -> Iterator[TaggedValue]:
-    """Yield the numbers and texts of a file in its order, until it ends or breaks off.
-
-    Raises `BadMessage` where it is damaged.
-    """
+    """Yield the numbers and texts of a file in their order. Raises `BadMessage` where it is damaged."""
     for values, _ in records_of(data):
         yield from values or ()
 
 
 def read_beginning(head: bytes) -> LoggedRun:
-    """Read the settings and the first scalars of an event file; neither where no trainer wrote settings."""
+    """Read the settings and the first scalars of an event file; neither if it has no settings."""
     config: dict[str, Any] = {}
     rows: dict[int, LoggedRow] = {}
     with contextlib.suppress(BadMessage):
@@ -88,9 +85,9 @@ def read_beginning(head: bytes) -> LoggedRun:
 
 
 class EventLog(Log):
-    """The scalars of event files by step. Dicts that `run` gave away never change.
+    """The scalars of event files by step. Dicts that `run` returned never change.
 
-    Where steps repeat, as after a restart, the value that was written last wins.
+    If a step repeats, as after a restart, the value written last wins.
     """
 
     def __init__(self) -> None:
@@ -125,7 +122,7 @@ class EventLog(Log):
         return done
 
     def merge(self) -> bool:
-        """See `Log`: a file may bring an old value of a step that another went on with."""
+        """See `Log`: a file may bring an old value of a step for which another file has a newer one."""
         fresh, self._fresh = sorted(self._fresh, key=attrgetter("time_s")), []
         is_first = not self._by_step
         own: set[int] = set()
@@ -153,30 +150,35 @@ def records_of(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedVa
 
     `before` bytes of the file precede `data`. Raises `BadMessage` where the next record cannot be found.
     """
-    heads = [*heads_of(data)]
-    known = [(at, at + HEAD.size, at + HEAD.size + length) for at, length, _ in heads]
-    fits = masked_checksums(data, [at for at, *_ in known], [at + LENGTH_BYTES for at, *_ in known])
-    whole = [(start, stop) for _, start, stop in known if stop + CHECKSUM.size <= len(data)]
+    heads = _heads(data)
+    places = ((at + HEAD.size, at + HEAD.size + length) for at, length, _ in heads)
+    whole = [(start, stop) for start, stop in places if stop + CHECKSUM.size <= len(data)]
     sums = masked_checksums(data, [start for start, _ in whole], [stop for _, stop in whole]).tolist()
-    for place, ((at, length, checksum), own) in enumerate(zip(heads, fits.tolist(), strict=True)):
-        if own != checksum or length > MAX_RECORD_BYTES:
+    for place, (at, _, is_good) in enumerate(heads):
+        if not is_good:
             raise BadMessage(f"at byte {before + at} it is damaged: what follows is not read")
         if place == len(whole):  # still being written
             return
         start, stop = whole[place]
-        is_good = CHECKSUM.unpack_from(data, stop) == (sums[place],)
-        yield _values(data[start:stop]) if is_good else None, stop + CHECKSUM.size
+        is_whole = CHECKSUM.unpack_from(data, stop) == (sums[place],)
+        yield _values(data[start:stop]) if is_whole else None, stop + CHECKSUM.size
 
 
-def heads_of(data: bytes) -> Iterator[tuple[int, int, int]]:
-    """Yield where each record begins, its length and the checksum of that; the last may be unfinished."""
-    at = 0
+def _heads(data: bytes) -> list[tuple[int, int, bool]]:
+    """Return where each record begins, its length, and whether that is good; the last record may be unfinished."""
+    heads, at = [], 0
     while at + HEAD.size <= len(data):
         length, checksum = HEAD.unpack_from(data, at)
-        yield at, length, checksum
+        heads.append((at, length, checksum))
         if length > MAX_RECORD_BYTES:
-            return
+            break
         at += HEAD.size + length + CHECKSUM.size
+    places = [at for at, *_ in heads]
+    sums = masked_checksums(data, places, [at + LENGTH_BYTES for at in places]).tolist()
+    return [
+        (at, length, own == checksum and length <= MAX_RECORD_BYTES)
+        for (at, length, checksum), own in zip(heads, sums, strict=True)
+    ]
 
 
 def _values(event: bytes) -> Iterable[TaggedValue]:
@@ -190,68 +192,46 @@ def _values(event: bytes) -> Iterable[TaggedValue]:
 
 
 def _event(message: bytes) -> Iterator[TaggedValue]:
-    time_s, step, summaries = 0.0, 0, []
-    for field, value in fields(message):
-        if field == WALL_TIME and isinstance(value, bytes) and len(value) == 8:
-            (time_s,) = struct.unpack("<d", value)
-        elif field == STEP and isinstance(value, int):
-            step = signed(value)
-        elif field == SUMMARY and isinstance(value, bytes):
-            summaries.append(value)
-    for summary in summaries:
-        for field, value in fields(summary):
-            if field == SUMMARY_VALUE and isinstance(value, bytes):
-                yield from _value(value, step, time_s)
+    event = members(message)
+    step = event.get(STEP, 0)
+    for summary in repeated(message, SUMMARY):
+        for value in repeated(summary, SUMMARY_VALUE):
+            yield from _value(value, signed(step) if isinstance(step, int) else 0, real(event.get(WALL_TIME)) or 0.0)
 
 
 def _value(message: bytes, step: int, time_s: float) -> Iterator[TaggedValue]:
-    tag = ""
-    number: float | None = None
+    value = members(message)
+    tag, number = decoded(value.get(TAG)), real(value.get(SIMPLE_VALUE))
     texts: tuple[str, ...] = ()
-    for field, value in fields(message):
-        if field == TAG and isinstance(value, bytes):
-            tag = value.decode("utf-8", "replace")
-        elif field == SIMPLE_VALUE and isinstance(value, bytes) and len(value) == 4:
-            (number,) = struct.unpack("<f", value)
-        elif field == TENSOR and isinstance(value, bytes):
-            number, texts = _tensor(value)
+    if isinstance(tensor := value.get(TENSOR), bytes):
+        contents = [*fields(tensor)]
+        texts = tuple(decoded(content) for field, content in contents if field == STRINGS)
+        reals = (real(content) for field, content in contents if field in (CONTENT, FLOATS, DOUBLES))
+        numbers = [content for content in reals if content is not None]
+        number = numbers[0] if len(numbers) == 1 and not texts else None
     if number is not None or texts:
         yield TaggedValue(tag.removesuffix(TEXT_SUMMARY) if texts else tag, step, time_s, number, texts)
 
 
-def _tensor(message: bytes) -> tuple[float | None, tuple[str, ...]]:
-    """Return the number of a tensor that has one alone, and its texts."""
-    numbers: list[float] = []
-    texts = []
-    for field, value in fields(message):
-        if not isinstance(value, bytes):
-            continue
-        if field == STRINGS:
-            texts.append(value.decode("utf-8", "replace"))
-        elif field in (CONTENT, FLOATS, DOUBLES) and len(value) in (4, 8):
-            numbers += struct.unpack("<f" if len(value) == 4 and field != DOUBLES else "<d", value)
-    return (numbers[0] if len(numbers) == 1 and not texts else None), tuple(texts)
-
-
 # CRC-32C of many records at once, masked as TFRecord stores it.
 #
-# Source: RFC 3720, B.4, for the polynomial; the mask is that of TensorFlow's `crc32c.h`. Records are cut into rows that
-# end where the record ends; zeros before a record change no sum that starts at zero. Columns of rows are summed
-# together, and the sums of neighbours joined: the sum before moves on by the zeros that the other has in its place.
+# Source: RFC 3720, B.4, for the polynomial; TensorFlow's `crc32c.h` for the mask. Records are cut into rows that end
+# where the record ends; zeros before a record do not change a sum that starts at zero. Columns of rows are summed
+# together. Then neighbours are joined: the earlier sum moves on by as many zeros as the later row has bytes.
 
 Sums = NDArray[np.uint32]
 POLYNOMIAL = 0x82F63B78
-"""Castagnoli's, with its bits reversed."""
+"""Castagnoli's polynomial, its bits reversed."""
 MASK = 0xA282EAD8
 ROW_BYTES = 64
 START = bytes.fromhex("54641f64")
-"""A sum starts from all ones, which is what these bytes make of zero."""
+"""A sum starts from all ones: the sum of these bytes."""
 CELLS = 2**20
 """Bytes that are summed together."""
 
 
 def _tables() -> tuple[Sums, Sums]:
-    """Return the sums of single bytes, and the sums that a row of zeros makes of each value of each byte of a sum."""
+    """Return the sums of single bytes; and each value of each byte of a sum as it is after a row of zeros."""
     table: Sums = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = (table >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (table & np.uint32(1))
@@ -265,7 +245,7 @@ TABLE, AFTER_A_ROW = _tables()
 
 
 def _moved(tables: Sums, sums: Sums) -> Sums:
-    """Return sums as they are after some zeros: the tables hold those of each value of each byte."""
+    """Return sums as they are after the zeros of some tables."""
     moved: Sums = tables[0][sums & 0xFF]
     for place in (1, 2, 3):
         moved ^= tables[place][(sums >> 8 * place) & 0xFF]
@@ -289,10 +269,10 @@ def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -
 
 
 def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Return `width` bytes for each piece: the piece at their end, after the bytes that start its sum."""
+    """Return `width` bytes for each piece, which ends with the piece, after the bytes that start its sum."""
     cells = np.zeros((len(starts), width), np.uint8)
     begins = width - (stops - starts)
-    if len(starts) == 1:  # a long one, perhaps: without a number for each of its bytes
+    if len(starts) == 1:  # it may be long: without an index for each of its bytes
         cells[0, begins[0] :] = np.frombuffer(data, np.uint8, width - begins[0], starts[0])
     else:
         within = np.arange(width) >= begins[:, None]
@@ -315,10 +295,10 @@ def _sums(cells: NDArray[np.uint8]) -> Sums:
     return ~sums[:, 0]
 
 
-# Texts by their places: of a range of bytes, the records that begin in it.
+# Texts by their places: the records that begin in a range of bytes.
 #
-# A record says only how long it is, so the first of a range is found from the beginning of the file. Where the first
-# record behind every `STRIDE` bytes begins is kept, so that nothing is passed over twice.
+# A record says only how long it is, so the search for the first record of a range begins at the start of the file. A
+# place at every `STRIDE` bytes is kept, so that nothing is passed over twice.
 
 STRIDE = 2**20
 BLOCK_BYTES = 4 * 2**20
@@ -326,7 +306,7 @@ KEPT_FILES = 256
 
 
 class EventText(NamedTuple):
-    """The texts in a record, or why it, or all that follows, is not read."""
+    """The texts in a record, or why the record, or all that follows, is not read."""
 
     start: int
     stop: int
@@ -335,14 +315,14 @@ class EventText(NamedTuple):
 
 
 class _Begins:
-    """Places at which records of a file begin, in their order."""
+    """Some places at which records of a file begin, ascending."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known = [0]
 
     def note(self, place: int) -> None:
-        """Keep a place if it is the first behind a stride."""
+        """Keep the first place behind each stride."""
         if place // STRIDE > self.known[-1] // STRIDE:
             self.known.append(place)
 
@@ -363,14 +343,14 @@ def event_texts(location: Location, start: int, stop: int) -> Iterator[EventText
                     return
                 if record.texts or record.damage:
                     yield record
-                following = record.stop if record.stop > record.start else stop  # what follows a damage is unknown
+                following = record.stop if record.stop > record.start else stop  # unknown behind damage
             if following == at:
                 return
             at = following
 
 
 def texts_at(location: Location, start: int, length: int) -> list[TaggedValue]:
-    """Return the texts of the record at a place; none if there is no such record. Raises OSError."""
+    """Return the texts of the record at a place; none without such a record. Raises OSError."""
     with open_file(location) as file:
         file.seek(start)
         records = [*_texts(file.read(length), start)]
@@ -378,7 +358,7 @@ def texts_at(location: Location, start: int, length: int) -> list[TaggedValue]:
 
 
 def _texts(data: bytes, at: int) -> Iterator[EventText]:
-    """Yield the whole records in a block that begins at a place of its file, each with its texts alone."""
+    """Yield the whole records in a block that begins at a place of its file, with their texts."""
     start = at
     try:
         for values, end in records_of(data, at):
@@ -390,7 +370,7 @@ def _texts(data: bytes, at: int) -> Iterator[EventText]:
 
 
 def _block(file: BinaryIO, at: int) -> bytes:
-    """Read some records, at least the first of them whole if it is there."""
+    """Read some records: the first one whole, if the file has it."""
     file.seek(at)
     data = file.read(BLOCK_BYTES)
     length = HEAD.unpack_from(data)[0] + HEAD.size + CHECKSUM.size if len(data) >= HEAD.size else 0
@@ -398,16 +378,13 @@ def _block(file: BinaryIO, at: int) -> bytes:
 
 
 def _first(file: BinaryIO, begins: _Begins, place: int) -> int:
-    """Return the start of the first record at a place or behind it; in a damaged file, of a record before it."""
+    """Return the start of the first record at or behind a place; in a damaged file, that of a record before it."""
     at = begins.known[bisect_right(begins.known, place) - 1]
     while at < place:
-        data = _block(file, at)
-        heads = [*heads_of(data)]
-        sums = masked_checksums(data, [start for start, *_ in heads], [start + LENGTH_BYTES for start, *_ in heads])
         following = at
-        for (head, length, checksum), own in zip(heads, sums.tolist(), strict=True):
+        for head, length, is_good in _heads(_block(file, at)):
             following = at + head + HEAD.size + length + CHECKSUM.size
-            if own != checksum or at + head >= place:
+            if not is_good or at + head >= place:
                 return at + head
             begins.note(following)
         if following == at:
