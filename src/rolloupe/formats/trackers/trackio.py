@@ -4,7 +4,7 @@ Source: trackio 0.43.0 (`sqlite_storage.py`), and files of versions from 0.24 on
 has copies of its traces for coding agents, which are no further samples.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,8 +19,8 @@ from rolloupe.formats.reading.trackers.sqlite import (
     MOST_RUNS,
     TOO_LARGE,
     BadDatabase,
-    DatabaseTexts,
     bounded,
+    id_column,
     is_database,
     read_database,
     size_of,
@@ -114,7 +114,7 @@ class Trackio(DatabaseFormat):
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
         columns, is_traces = stored_columns(database, rows.table), rows.table == TRACES
-        key = _key(columns)
+        key = id_column(columns)
         taken = ("key", "messages", "metadata", *({"spans"} & columns)) if is_traces else (key, "metrics")
         functions = RewardFunctions() if is_traces else _functions(database, rows.ids[0])
         own = f"+{key} IN ({', '.join(['CAST(? AS TEXT)'] * len(rows.ids))})" + ("" if is_traces else f" AND {_MARKED}")
@@ -144,15 +144,10 @@ def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
     return tuple(tuple(run) for run in (*runs, *alone.values()))
 
 
-def _key(columns: Collection[str]) -> str:
-    """The column with the id of a run, which older databases lack: there a run is its name."""
-    return "run_id" if "run_id" in columns else "run_name"
-
-
 def _functions(database: apsw.Connection, run_id: str) -> RewardFunctions:
     """Read TRL's reward functions from its configuration and from the first metrics with a reward."""
     columns = stored_columns(database, "configs")
-    key = _key(columns)
+    key = id_column(columns)
     if not {key, "config"} <= columns:
         return RewardFunctions()
     configs = table_rows(database, ("config",), f"FROM configs WHERE {key} = CAST(? AS TEXT)", (run_id,))
@@ -195,7 +190,7 @@ class _RunTable:
 
     def __init__(self, database: apsw.Connection, name: str) -> None:
         columns = stored_columns(database, name)
-        self._database, self._name, self._key = database, name, _key(columns)
+        self._database, self._name, self._key = database, name, id_column(columns)
         self._has_time = "timestamp" in columns
         self.spans: dict[bytes, tuple[int, int]] = {}
         """The first and the last row of each id."""
@@ -230,10 +225,10 @@ class _RunTable:
 
 
 def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
-    texts = DatabaseTexts(database)
+    encoding = str(database.pragma("encoding"))
     metrics, traces = (_RunTable(database, name) for name in (METRICS, TRACES))
     columns = stored_columns(database, "configs")
-    key, names = _key(columns), dict[bytes, bytes]()
+    key, names = id_column(columns), dict[bytes, bytes]()
     if {key, "run_name"} <= columns:
         configs = f"SELECT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM configs LIMIT {MOST_RUNS}"
         names = dict(database.execute(configs))
@@ -253,7 +248,11 @@ def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
         if table is metrics and _has_samples(metrics, run_id):
             extents[METRICS] = metrics.extent(run_id)
         began_ns = table.time_ns(table.spans[run_id][0])
-        yield ProjectId(texts.name(run_id), texts.name(name), extents, began_ns, is_of_worker)
+        yield ProjectId(_name_in(run_id, encoding), _name_in(name, encoding), extents, began_ns, is_of_worker)
+
+
+def _name_in(text: bytes | None, encoding: str) -> str:
+    return parsers.name(str(text) if text is None else text.decode(encoding, "replace")) or ""
 
 
 def _has_samples(metrics: _RunTable, run_id: bytes) -> bool:

@@ -241,6 +241,7 @@ VIEWS = (
 )
 TOO_LARGE = "too large"
 """The key for why a row is not read, which then lacks some values."""
+TOO_LARGE_ROW = f"a row of {{:,}} MiB, which takes too much memory: up to {MAX_ROW_BYTES >> 20} MiB are read"
 
 
 def size_of(columns: Iterable[str]) -> str:
@@ -251,13 +252,6 @@ def size_of(columns: Iterable[str]) -> str:
 def bounded(column: str) -> str:
     """Return SQL for the bytes of a column: NULL, and not read, if they are more than a row may have."""
     return f"iif(octet_length({column}) <= {MAX_ROW_BYTES}, CAST({column} AS BLOB), NULL)"
-
-
-def why_too_large(size_bytes: int) -> str | None:
-    """Return why a row of this size is not read; None if it is read."""
-    if size_bytes <= MAX_ROW_BYTES:
-        return None
-    return f"a row of {size_bytes >> 20:,} MiB, which takes too much memory: up to {MAX_ROW_BYTES >> 20} MiB are read"
 
 
 def stored_columns(database: apsw.Connection, table: str) -> set[str]:
@@ -283,21 +277,6 @@ def about_views(database: apsw.Connection) -> str:
     return VIEWS.format(names) if names else ""
 
 
-class DatabaseTexts:
-    """Decodes texts from their bytes: SQLite fails for all rows where one is not in its encoding."""
-
-    def __init__(self, database: apsw.Connection) -> None:
-        self._encoding = str(database.pragma("encoding"))
-
-    def of(self, value: bytes | None) -> str:
-        """Return a text."""
-        return str(value) if value is None else value.decode(self._encoding, "replace")
-
-    def name(self, value: bytes | None) -> str:
-        """Return a name; a long one becomes its hash."""
-        return parsers.name(self.of(value)) or ""
-
-
 def table_rows(
     database: apsw.Connection, columns: Sequence[str], rest: str, values: Sequence[object] = ()
 ) -> Iterator[dict[str, Any]]:
@@ -312,7 +291,7 @@ def table_rows(
         texts = [value.decode(encoding, "replace") if isinstance(value, bytes) else value for value in row]
         values_by_name = dict(zip(names, texts, strict=True))
         if size_bytes > MAX_ROW_BYTES:
-            values_by_name[TOO_LARGE] = why_too_large(size_bytes)
+            values_by_name[TOO_LARGE] = TOO_LARGE_ROW.format(size_bytes >> 20)
         yield values_by_name
 
 
