@@ -258,7 +258,7 @@ def _read_in_order(
         expect(file, [(place.start - 1, place.start + place.length + 1) for place in places])
         for place, data in zip(places, lines_of_samples(file, places), strict=True):
             if data is None:
-                yield failed(source, place, changed(source, place.start, OTHER_BOUNDS))
+                yield no_sample(source, place, changed(source, place.start, OTHER_BOUNDS))
                 continue
             try:
                 yield read(strip_bom(data, place.start), place)
