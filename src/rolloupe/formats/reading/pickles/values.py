@@ -114,7 +114,7 @@ def values_of(run: bytes) -> NDArray[np.int64] | NDArray[np.float64]:
     widths = _widths(run)
     starts = np.cumsum(widths) - widths
     padded = np.concatenate((codes, np.zeros(4, np.uint8))).astype(np.int64)
-    values = padded[starts + 1]
+    values: NDArray[np.int64] = padded[starts + 1]
     values += (padded[starts + 2] << 8) * (widths > 2)
     high = padded[starts + 4]
     values += ((padded[starts + 3] << 16) + ((high - ((high & 128) << 1)) << 24)) * (widths > 3)
