@@ -170,7 +170,7 @@ def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
     """Return where a hole begins in a block: before it, if it begins with some of the `zeros` that end the last one."""
     if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
         return -zeros
-    first = block.find(0, 0, count)  # mostly there is none; looking for one byte is quickest
+    first = block.find(0, 0, count)  # mostly without a match; looking for one byte is quickest
     start = -1 if first < 0 else block.find(HOLE, first, count)
     return None if start < 0 else start
 
