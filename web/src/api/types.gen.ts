@@ -1403,7 +1403,7 @@ export interface FindingQuery {
   correct?: string | undefined;
 }
 
-/** The findings of a window of a run, and what was looked at. */
+/** The findings of a window of a run, and what was searched. */
 export interface RunFindings {
   run: string;
   version: string;
@@ -1421,7 +1421,7 @@ export interface RunFindings {
   scanned: number;
   /** How many samples the index has not reached. */
   pending: number;
-  /** Of how many the words were read again, to tell features apart. */
+  /** How many samples were read again, to tell features apart. */
   read: number;
   /** The number of groups whose rewards differ: only they can show anything. */
   groups: number;
@@ -1435,9 +1435,9 @@ export interface RunFindings {
   correct: string;
   /** The sample metrics that a person may name as correctness. */
   metrics: string[];
-  /** The smallest effect, by a use, that a phrase in a tenth of the samples could have shown; None if too few vary. */
+  /** The smallest effect for each use that a phrase in a tenth of the samples could show; None if too few vary. */
   smallest: number | null;
-  /** Says in a sentence what was looked at; without findings, what could have been seen. */
+  /** Says in sentences what was searched, and without findings, what could have been found. */
   note: string;
 }
 
@@ -1456,10 +1456,10 @@ export interface Finding {
   pattern: string;
   /** A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds. */
   where: string;
-  /** The reward over siblings, by a unit of log2(1 + uses). */
+  /** The reward over siblings for each unit of log2(1 + uses). */
   effect: number;
   z: number;
-  /** The same effect on correctness; None where the run has no such metric. */
+  /** The same effect on correctness; None if the run has no such metric. */
   correctness: number | null;
   /** The share of the samples that have it in the first third of the steps. */
   first: number;
@@ -1469,7 +1469,7 @@ export interface Finding {
   rise: number;
   prevalence: Prevalence;
   samples: ReadingList;
-  /** The titles of findings that are on the same card: nearly the same samples have them, or they say the same. */
+  /** The titles of findings on the same card: nearly the same samples have them, or they say the same. */
   also: string[];
 }
 
@@ -1479,22 +1479,22 @@ export interface Prevalence {
   steps: number[];
   /** The share of the samples that have the feature. */
   shares: number[];
-  /** Its mean: uses a sample, or the value of the behaviour. */
+  /** Its mean: uses for each sample, or the value of the behaviour. */
   means: number[];
-  /** The reward over siblings by a unit; None where the feature does not vary among siblings. */
+  /** The reward over siblings for each unit; None if the feature does not vary among siblings. */
   effects: (number | null)[];
 }
 
 /** The samples that show a finding, by id; empty for none. */
 export interface ReadingList {
   /**
-   * Two siblings: the first has more of the feature, or less where it is punished, and the better reward, though it
-   * is no more correct, if the run says what is correct.
+   * Two siblings. The first has more of the feature, or less if it is punished, and the better reward, but it is no
+   * more correct, if the run says what is correct.
    */
   pairs: [string, string][];
   /** The first sample that has the feature. */
   earliest: string;
-  /** One that has the feature, or less of it where it is punished, and a worse reward than its siblings. */
+  /** A sample that has the feature, or less of it if it is punished, and a worse reward than its siblings. */
   counterexample: string;
 }
 
@@ -1608,7 +1608,7 @@ export interface PartQuery {
   env?: string | null | undefined;
 }
 
-/** What the parts of the reward pay for in a window of a run. */
+/** The parts of the reward in a window of a run. */
 export interface RunParts {
   run: string;
   version: string;
@@ -1620,15 +1620,15 @@ export interface RunParts {
   env: string | null;
   step_min: number | null;
   step_max: number | null;
-  /** The number of samples whose words were looked at. */
+  /** The number of samples whose words were read. */
   samples: number;
   /** How many samples of the steps the index has not reached. */
   pending: number;
-  /** Says in a sentence what was looked at, and how far the parts can be compared. */
+  /** Says in sentences which parts the reward has, and which samples they were fitted to. */
   note: string;
 }
 
-/** A part of the reward, and what of the texts explains it among siblings. */
+/** A part of the reward, and the features of texts that explain it among siblings. */
 export interface RewardPart {
   /** The sample metric; `reward` for a reward without parts; `the rest of the reward` for what no part explains. */
   name: string;
@@ -1637,7 +1637,7 @@ export interface RewardPart {
   terms: PartTerm[];
   /**
    * The share of the variance among siblings that the formula explains, in groups that it was not chosen on; None
-   * where the part does not vary, or in too few groups.
+   * if the part varies in too few groups, or in none.
    */
   r2: number | null;
   /** The standard deviation among siblings. */
