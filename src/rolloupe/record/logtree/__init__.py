@@ -390,7 +390,7 @@ def table(obj: Any, *, caption: str | None = None) -> None:
 
 @_harmless
 def table_from_dict(
-    data: Any,
+    data: Mapping[Any, Any],
     *,
     caption: str | None = None,
     key_header: str = "key",
@@ -398,8 +398,9 @@ def table_from_dict(
     sort_by: str | None = None,
 ) -> None:
     """Log a table of keys and values, sorted by `sort_by` ("key", "value" or None) if the values can be sorted."""
-    if not isinstance(data, Mapping):
-        log_text(f"{caption}: {text_of(data)}" if caption else text_of(data))
+    given: Any = data
+    if not isinstance(given, Mapping):
+        log_text(f"{caption}: {text_of(given)}" if caption else text_of(given))
         return
     items = list(data.items())
     if sort_by in ("key", "value"):
@@ -408,10 +409,13 @@ def table_from_dict(
 
 
 @_harmless
-def table_from_dict_of_lists(columns: Any, *, caption: str | None = None, order: Sequence[str] | None = None) -> None:
+def table_from_dict_of_lists(
+    columns: Mapping[str, Sequence[Any]], *, caption: str | None = None, order: Sequence[str] | None = None
+) -> None:
     """Log a table by columns, in the given order; shorter columns end in empty cells."""
-    if not isinstance(columns, Mapping):
-        table(columns, caption=caption)
+    given: Any = columns
+    if not isinstance(given, Mapping):
+        table(given, caption=caption)
         return
     names = list(order or columns)
     lists = [
