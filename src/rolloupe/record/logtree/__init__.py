@@ -420,7 +420,7 @@ def table_from_dict_of_lists(
     names = list(order or columns)
     lists = [
         list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
-        for values in (columns.get(name, ()) for name in names)
+        for values in (given.get(name, ()) for name in names)
     ]
     _captioned([names, *zip_longest(*lists, fillvalue="")] if names else [], caption, header=True)
 
