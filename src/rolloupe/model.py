@@ -43,20 +43,19 @@ class Reading(Struct, frozen=True, kw_only=True):
     fields: tuple[tuple[str, str], ...] = ()
     """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
     group_by: str = ""
-    """The key of a row whose equal values make a group, or several with commas between; empty: what the format knows or
-    infers."""
+    """The key, or several with commas between, whose equal values make a group; empty: the format decides."""
     reward_key: str = ""
     """The sample metric, or the part of a reward object, that counts as the reward."""
     reward_range: tuple[float, float] | None = None
     """The lowest and the highest possible reward."""
     tokenizer: str = ""
-    """What makes text of token ids: a path, or a name in the local Hugging Face cache; empty: what the run names."""
+    """The tokenizer that decodes token ids: a path, or a name in the local Hugging Face cache; empty: the run's own."""
     download_tokenizer: bool = False
     """Fetch a tokenizer that the local cache lacks."""
     metrics: tuple[str, ...] = ()
     """Files and folders with more curves of the runs, as a tracker keeps them."""
     metrics_by_name: bool = False
-    """True of several runs: of those files each counts for the run whose name it has, or in whose folder it lies."""
+    """True for several runs: each of those files belongs to the run of its name, or to the run whose folder has it."""
     metrics_step: str = ""
     """The metric that holds the step in such files, or `TRACKER_STEP`; empty: what looks like the trainer's step."""
 
@@ -91,7 +90,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     """Why the format was chosen, as a sentence for a person."""
     parts: tuple[RunPart, ...]
     within: str = ""
-    """Which run of its file it is; empty if the file or the folder holds one alone."""
+    """The name of the run within its file; empty if the file or folder holds one run alone."""
     link_root: str = ""
     """Links inside the run may lead below this folder; empty: below `root`."""
     reward_range: tuple[float, float] | None = None
@@ -102,7 +101,7 @@ class RunInfo(Struct, frozen=True, kw_only=True):
     """Sample metrics with their worst and their best value; if less is better, the worst is the greater."""
     reading: Reading = AS_FOUND
     tokenizer: TokenizerFile | None = None
-    """What makes text of token ids."""
+    """The tokenizer that decodes token ids."""
 
 
 class Location(NamedTuple):
@@ -271,11 +270,18 @@ class Column(NamedTuple):
     """A short label for narrow places."""
     unit: str = ""
     stored: str = ""
-    """Its name in the index, if that is another: `group` and `index` are words of SQL."""
+    """Its name in the index, if that is another: `group` and `index` are words of SQL. Set in `columns.COLUMNS`."""
     aliases: tuple[str, ...] = ()
     """What trainers call it, unless a sample metric or a tag of the run has that name."""
-    type: ColumnType | None = None
-    """None: an integer, a number or a text, as its Python type says."""
+    type: ColumnType | Literal[""] = ""
+    """Empty: an integer, a number or a text, as its Python type says. Set in `columns.COLUMNS`."""
+    name: str = ""
+    """What a person calls it: the name of the field."""
+
+    @property
+    def is_number(self) -> bool:
+        """True for numbers."""
+        return self.type in ("integer", "short", "number")
 
 
 class SampleRow(Struct, kw_only=True):
@@ -338,7 +344,7 @@ class SampleRow(Struct, kw_only=True):
     series: dict[str, SeriesFacts] = {}
     """Facts of the token series that `Sample.series` holds, by name; those that a scan does not have are missing."""
     has_series: bool = False
-    """True if the sample has token series of which a scan has no facts."""
+    """True if the sample has token series without facts from a scan."""
     messages: list[Any] | None = None
     """The response as the record has it, if that is a list of chat messages or turns."""
     stamp: int = 0

@@ -15,8 +15,8 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from rolloupe import text
-from rolloupe.columns import COLUMNS, EXPORTED
-from rolloupe.derive import METRICS, PREFIX
+from rolloupe.columns import EXPORTED
+from rolloupe.derive import PREFIX
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.model import SampleKey, Texts
 
@@ -32,9 +32,9 @@ WHOLE = ("label", "ref_response")
 """Columns of files with whole samples: the ground truth, and the reference response."""
 
 WORDS = (
-    "id", "run", *(column.name for column in COLUMNS if column.is_exported and not column.is_number), *WHOLE, "note",
+    "id", "run", *(name for name, column in EXPORTED.items() if not column.is_number), *WHOLE, "note",
 )  # fmt: skip
-COUNTS = tuple(column.name for column in COLUMNS if column.is_exported and column.type == "integer")
+COUNTS = tuple(name for name, column in EXPORTED.items() if column.type == "integer")
 FIXED = ("id", "run", *EXPORTED)
 """The columns of every file, in order; sample metrics and tags follow."""
 
@@ -172,8 +172,7 @@ def _parquet(columns: TableColumns, records: Iterable[dict[str, Any]]) -> Iterat
     fields = [(name, kinds.get(name, pa.float64())) for name in columns.fixed]
     fields += [(name, pa.float64()) for name in columns.metrics.values()]
     fields += [(name, pa.string()) for name in columns.tags.values()]
-    for name, column in columns.derived.items():
-        fields.append((column, pa.string() if METRICS[name].kind == "tag" else pa.float64()))
+    fields += [(column, pa.float64()) for column in columns.derived.values()]
     schema = pa.schema([(text.clean(name), kind) for name, kind in fields])
     sink = Sink()
     with pq.ParquetWriter(sink, schema, compression="zstd") as writer:

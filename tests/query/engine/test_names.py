@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from rolloupe import Recorder, query
-from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN
+from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, column_of
 from rolloupe.index.segments.columns import FIXED
@@ -63,7 +63,7 @@ def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
     assert query.complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
     tagged_alone = column_of(name, (), [name])
-    assert tagged_alone == (KNOWN[name].column if name in KNOWN else f"t.{name}")
+    assert tagged_alone == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
 
 
 def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
@@ -107,14 +107,14 @@ def test_what_there_is_not_names_what_there_is(run: OpenRun) -> None:
 
 
 def test_the_table_of_columns_is_sound() -> None:
-    names, stored = [one.name for one in COLUMNS], [one.column for one in COLUMNS]
+    names, stored = [one.name for one in COLUMNS], [one.stored for one in COLUMNS]
     assert len({*names}) == len(names) and len({*stored}) == len(stored)
     aliases = [alias for one in COLUMNS for alias in one.aliases]
     assert len({*aliases}) == len(aliases) and {*aliases}.isdisjoint(KNOWN)
-    assert all(one.is_number for one in COLUMNS if one.is_charted)
-    assert all(one.label for one in COLUMNS if one.is_filtered or one.is_exported)
+    assert all(one.is_number for one in COLUMNS if one.name in CHARTED)
+    assert all(column.label for column in (*KNOWN.values(), *EXPORTED.values()))
     more = {"id", "values", "columns", "metrics", "tags", "derived", "attempt"}
-    assert {*query.SampleItem.__struct_fields__} - more == {one.name for one in COLUMNS if one.is_listed}
+    assert {*query.SampleItem.__struct_fields__} - more == LISTED.keys()
 
 
 def test_tables_have_the_columns_that_the_table_of_columns_says(run: OpenRun) -> None:

@@ -21,7 +21,7 @@ from rolloupe.formats.reading.stream import open_binary
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
 from rolloupe.index.segments.kind import NEVER, until
 from rolloupe.index.segments.launches import StepBlock, blocks_of, number_launches
-from rolloupe.model import Annotation, ColumnType, Location, Problem, RunInfo, SampleRow, Source
+from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import Interrupted, next_data, open_file
 
 GRID_BYTES = 16 * 2**20
@@ -114,7 +114,7 @@ END_CHARS = 160
 """More than a line of the list has room for."""
 
 WORD = pa.dictionary(pa.int32(), pa.string())
-ARROW_TYPES: dict[ColumnType, pa.DataType] = {
+ARROW_TYPES: dict[str, pa.DataType] = {
     "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
 }  # fmt: skip
 LARGEST = {"integer": 2**63 - 1, "short": 2**31 - 1}
@@ -213,12 +213,12 @@ def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
     for column in COLUMNS:
         own, kind = values[column.name], ARROW_TYPES[column.type]
         try:
-            columns[column.column] = pa.array(own, kind)
+            columns[column.stored] = pa.array(own, kind)
         except (OverflowError, pa.ArrowInvalid):
             largest = LARGEST[column.type]
             beyond = largest if column.type == "short" else None
             bounded = [value if value is None or -largest <= value <= largest else beyond for value in own]
-            columns[column.column] = pa.array(bounded, kind)
+            columns[column.stored] = pa.array(bounded, kind)
     return _with_names(pa.table(columns), rows)
 
 
@@ -235,7 +235,7 @@ def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
     }
     for column in (KNOWN[name] for name in ANNOTATED):
         type_ = pa.string() if column.type == "word" else ARROW_TYPES[column.type]
-        columns[column.column] = pa.array([getattr(annotation, column.name) for annotation in annotations], type_)
+        columns[column.stored] = pa.array([getattr(annotation, column.name) for annotation in annotations], type_)
     return _with_names(pa.table(columns), annotations)
 
 
