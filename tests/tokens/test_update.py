@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolloupe import tokens
-from rolloupe.tokens import Floats, IcePop, LossInputs
+from rolloupe.tokens import Floats, LossInputs
 
 VOCABULARY = 5
 STEP = 1e-6
@@ -72,8 +72,8 @@ RULES = [
     ("ppo", {"low": 0.2, "high": 0.28, "dual": 3.0}, ppo(0.2, 0.28, 3.0)),
     ("gspo", {"low": 0.02, "high": 0.03}, gspo(0.02, 0.03)),
     ("cispo", {}, cispo(0.28)),
-    ("icepop", {"low": 0.5, "high": 5.0}, masked(IcePop(0.5, 5))),
-    ("dppo", {}, masked(tokens.DPPO())),
+    ("icepop", {"low": 0.5, "high": 5.0}, masked(tokens.ICEPOP.at(low=0.5, high=5.0))),
+    ("dppo", {}, masked(tokens.DPPO)),
 ]
 
 

@@ -68,7 +68,7 @@ def golden_page() -> TokenPage:
             "prob_delta_difference": np.array([0.0, 0.0, -0.5, 0.0, 0.0]),
         },
         origins={"logprobs": "recorded", "série \U0001f600": "recorded", "prob_delta_difference": "difference"},
-        rules=[(tokens.Clip(), "importance_ratio"), (tokens.DPPO(), "prob_delta")],
+        rules=[(tokens.CLIP, "importance_ratio"), (tokens.DPPO, "prob_delta")],
         updates=["reinforce", "dapo"],
         spelling="bytes",
         partial={7: b"\xf0\x9f"},

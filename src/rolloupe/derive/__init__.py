@@ -1,43 +1,23 @@
-"""Derived sample metrics: numbers and tags that follow from a sample's texts, turns and token series.
+"""Derived sample metrics: numbers that follow from a sample's texts, turns and token series.
 
 Each is a pure function, in a module of its own below `metrics/`, which is found by itself. Its column is called
 `derived.NAME`, apart from what a trainer wrote.
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
 
 import numpy as np
 
 from rolloupe.derive import metrics
-from rolloupe.derive.base import BatchValues, DerivedMetric, SampleBatch, SampleView, Value
+from rolloupe.derive.base import DerivedMetric, SampleBatch, SampleView, Value
 from rolloupe.derive.metrics import behaviours as behaviours_folder
 from rolloupe.derive.metrics.ends_with_eos import END_MARKERS
 from rolloupe.errors import words_of
 from rolloupe.model import SampleRow
-
-__all__ = [
-    "END_MARKERS",
-    "METRICS",
-    "PREFIX",
-    "BatchValues",
-    "DerivedMetric",
-    "SampleBatch",
-    "SampleView",
-    "Value",
-    "behaviours",
-    "describe",
-    "summary_of",
-    "text_metrics",
-    "token_metrics",
-    "values_of_batch",
-    "values_of_sample",
-    "values_of_siblings",
-]
+from rolloupe.tokens import Floats
 
 PREFIX = "derived."  # the beginning of the names of their columns
 
@@ -67,18 +47,14 @@ def behaviours() -> dict[str, DerivedMetric]:
     return {name: metric for name, metric in METRICS.items() if metric.behaviour}
 
 
-def values_of_sample(row: SampleRow) -> dict[str, float | str]:
-    """Compute the metrics of texts for one sample; leaves out those of siblings, and those that raise."""
-    wanted = [metric for metric in text_metrics().values() if metric.of_siblings is None]
-    values = values_of_batch(SampleBatch([row]), wanted, {})
-    known = {name: value for name, (value,) in values.items() if value is not None and value == value}
-    return {name: value if isinstance(value, str) else float(value) for name, value in known.items()}
+def values_of_sample(row: SampleRow) -> dict[str, float]:
+    """Compute the metrics of texts for one sample; leaves out those that raise."""
+    values = values_of_batch(SampleBatch([row]), text_metrics().values(), {})
+    return {name: float(value) for name, (value,) in values.items() if value == value}
 
 
-def values_of_batch(
-    batch: SampleBatch, wanted: Iterable[DerivedMetric], failures: dict[str, str]
-) -> dict[str, BatchValues]:
-    """Compute some metrics of a batch: arrays with NaN for None, lists of tags; those that raise go to `failures`."""
+def values_of_batch(batch: SampleBatch, wanted: Iterable[DerivedMetric], failures: dict[str, str]) -> dict[str, Floats]:
+    """Compute some metrics of a batch, as arrays with NaN for None; those that raise go to `failures`."""
     values = {}
     for metric in wanted:
         if metric.name not in failures:
@@ -89,37 +65,15 @@ def values_of_batch(
     return values
 
 
-def _values(metric: DerivedMetric, batch: SampleBatch) -> BatchValues:
+def _values(metric: DerivedMetric, batch: SampleBatch) -> Floats:
     of_sample = metric.of_sample or (lambda _: None)
     if metric.of_batch is None:
-        return _listed(metric, list(map(of_sample, batch.views)))
-    values: Any = _listed(metric, metric.of_batch(batch))
+        return np.array(list(map(of_sample, batch.views)), np.float64)
+    values = np.asarray(metric.of_batch(batch), np.float64)
     for number in batch.apart if metric.reads_turns else ():
         value = of_sample(batch.views[number])
-        values[number] = math.nan if value is None and metric.kind == "number" else value
-    result: BatchValues = values
-    return result
-
-
-def values_of_siblings(metric: DerivedMetric, rows: Sequence[SampleRow], *, is_cut: tuple[bool, bool]) -> BatchValues:
-    """Compute a metric of siblings; `is_cut` says whether groups may go on before and behind the rows."""
-    assert metric.of_siblings is not None
-    groups: dict[tuple[str, int, str, int], list[int]] = defaultdict(list)
-    for number, row in enumerate(rows):
-        groups[row.split, row.step, row.group, row.launch].append(number)
-    values: list[Value] = [None] * len(rows)
-    for numbers in groups.values():
-        if (is_cut[0] and numbers[0] == 0) or (is_cut[1] and numbers[-1] == len(rows) - 1):
-            continue
-        of_group = metric.of_siblings([SampleView(rows[number]) for number in numbers])
-        for number, value in zip(numbers, of_group, strict=True):
-            values[number] = value
-    return _listed(metric, values)
-
-
-def _listed(metric: DerivedMetric, values: BatchValues) -> BatchValues:
-    """The values of a metric as an array of floats, or as a list where they are texts."""
-    return list(values) if metric.kind == "tag" else np.asarray(values, np.float64)
+        values[number] = math.nan if value is None else value
+    return values
 
 
 PAGE = """\

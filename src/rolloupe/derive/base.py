@@ -1,10 +1,11 @@
-"""`DerivedMetric`: one number or tag that follows from a sample; its input, and functions that many metrics share."""
+"""`DerivedMetric`: one number that follows from a sample; its input, and functions that many metrics share."""
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+import re2
 from numpy.typing import NDArray
 
 from rolloupe import text
@@ -13,10 +14,9 @@ from rolloupe.model import LARGEST, SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
 from rolloupe.tokens import Floats, Reduced, TokenBatch
 
-Value: TypeAlias = float | str | None
-"""A number, the text of a tag, or None where the metric says nothing about a sample."""
+Value: TypeAlias = float | None
+"""A number, or None where the metric says nothing about a sample."""
 
-BatchValues: TypeAlias = NDArray[Any] | Sequence[Value]
 KL = ("kl", "kl_k3")  # the KL to the reference: as the framework recorded it, else k3
 
 
@@ -88,12 +88,9 @@ class DerivedMetric(NamedTuple):
     version: int  # raise it when values change: those of this metric, and no others, are computed again
     label: str
     unit: str = ""
-    kind: str = "number"  # `number` or `tag`
     of_sample: Callable[[SampleView], Value] | None = None
-    of_batch: Callable[[SampleBatch], BatchValues] | None = None
+    of_batch: Callable[[SampleBatch], Floats | Sequence[Value]] | None = None
     """A value for each of many samples, NaN for None: for metrics that arrays compute quicker."""
-    of_siblings: Callable[[Sequence[SampleView]], Sequence[Value]] | None = None
-    """A value for each sample of a group at a step. A group that lies in several parts of a file has none."""
     of_tokens: Callable[[TokenBatch], Floats] | None = None
     """A value for each sample from its token series, NaN for None. A pass of its own computes them."""
     behaviour: str = ""
@@ -139,3 +136,61 @@ def largest(reduced: Reduced) -> Floats:
 def mean(reduced: Reduced) -> Floats:
     """Return the mean of each sample."""
     return reduced.means
+
+
+SEPARATOR = "\0"  # between two texts; no expression matches it
+MARKS = (". ", "! ", "? ", "。", "！", "？")
+
+AROUND = " \t\r.!?"
+SHORT = 8  # a sentence of fewer characters may well come twice
+
+
+class Matcher:
+    """An expression that is counted regardless of case. It must not match the empty text, nor a NUL.
+
+    `first_chars` is how much of the beginning of each response `of_batch` looks at; None for all.
+    """
+
+    def __init__(self, *alternatives: str, first_chars: int | None = None) -> None:
+        self._first_chars = first_chars
+        self.expression = "|".join(alternatives)
+        self._pattern = re2.compile(f"(?i)(?:{self.expression})".encode())
+
+    def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how many matches each text has."""
+        numbers, _ = self._matches(texts)
+        return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
+
+    def of_batch(self, batch: SampleBatch) -> NDArray[np.float64]:
+        """Return how many matches the response of each sample has."""
+        return self.counts([row.response[: self._first_chars] for row in batch.rows])
+
+    def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return how many characters the matches of each text have together."""
+        numbers, matches = self._matches(texts)
+        lengths = [len(match.decode("utf-8", "replace")) for match in matches]
+        return np.bincount(numbers, lengths, len(texts)).astype(np.float64)
+
+    def _matches(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], Sequence[bytes]]:
+        encoded = [text.replace(SEPARATOR, " ").encode("utf-8", "replace") for text in texts]
+        ends = np.cumsum([len(text) + 1 for text in encoded])
+        matches = [(match.start(), match[0]) for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
+        numbers = np.searchsorted(ends, np.array([at for at, _ in matches], np.int64), "right")
+        return numbers, [match for _, match in matches]
+
+
+def phrase_metric(
+    name: str, version: int, label: str, *phrases: str, unit: str, behaviour: str, first_chars: int | None = None
+) -> DerivedMetric:
+    """Return a metric that counts phrases, expressions of RE2, in the first characters of a response, or in all."""
+    matcher = Matcher(*phrases, first_chars=first_chars)
+    pattern, of_batch = matcher.expression, matcher.of_batch
+    return DerivedMetric(name, version, label, unit=unit, of_batch=of_batch, behaviour=behaviour, pattern=pattern)
+
+
+def sentences_of(text: str) -> list[str]:
+    """Return the long sentences of a text: its lines, cut at full stops, without the blanks and stops around them."""
+    for mark in MARKS:
+        if mark in text:
+            text = text.replace(mark, "\n")
+    return [sentence for line in text.split("\n") if len(sentence := line.strip(AROUND)) >= SHORT]

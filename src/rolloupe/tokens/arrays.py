@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 _ARRAYS = (list, np.ndarray)
-"""A tuple, which no call has to make, as it makes `list | np.ndarray`."""
+"""A tuple, because each call would make another `list | np.ndarray`."""
 _PLAIN = {float, int, bool, type(None)}
 
 
@@ -332,7 +332,6 @@ def _is_loose(name: str, mask: Floats, total: int, prompt: int | None) -> bool:
 
 
 def _merged_masks(masks: Mapping[str, Floats], notes: list[str]) -> dict[str, Floats]:
-    """Return the masks of the loss as one."""
     if not masks:
         return {}
     first, *_ = masks.values()

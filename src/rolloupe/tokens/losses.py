@@ -10,9 +10,10 @@ hold at the recorded numbers, that is for the first minibatch of a step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal, NamedTuple, TypeAlias
+from math import isnan, nan
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from msgspec import Struct
@@ -71,7 +72,9 @@ class LossInputs:
         if name == "sequence_ratio":
             several = self.sequence_ratios
             return np.full(self.advantages.shape, self.sequence_ratio) if several is None else several
-        return {"prob_delta": self.deltas, "importance_ratio": self.engine_ratios, "update_ratio": self.ratios}[name]
+        if name == "prob_delta":
+            return self.deltas
+        return self.ratios if name == "update_ratio" else self.engine_ratios
 
     @cached_property
     def sequence_ratio(self) -> float:
@@ -108,8 +111,9 @@ class Limit(Struct, frozen=True):
     """Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs."""
 
     threshold: str
-    """The field of the rule that `value` is."""
+    """The name of the threshold that `value` is."""
     value: float
+    """NaN: the limit takes no token out."""
     side: Literal["low", "high"]
     """`high`: values above the limit are taken out; `low`: values below it."""
     signs: tuple[Sign, ...] = ANY_SIGN
@@ -122,27 +126,29 @@ class Limit(Struct, frozen=True):
         return self.base + self.factor * self.value
 
 
-@dataclass(frozen=True)
-class MaskRule:
-    """A rule; its fields are its thresholds."""
+class MaskRule(Struct, frozen=True):
+    """A rule with its usual thresholds, or with others."""
 
-    name: ClassVar[str]
-    title: ClassVar[str]
-    compares: ClassVar[Compared]
+    name: str
+    title: str
+    compares: Compared
     """The series that the rule compares."""
-    sides: ClassVar[tuple[Limit, ...]]
-    """Its limits, without the values of their thresholds."""
+    sides: tuple[Limit, ...]
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """All that the rule does: the limits whose threshold is set."""
+        return tuple(side for side in self.sides if not isnan(side.value))
 
     @property
     def thresholds(self) -> dict[str, float]:
         """The thresholds that are set, by name."""
-        return {name: value for name, value in asdict(self).items() if value is not None}
+        return {limit.threshold: limit.value for limit in self.limits}
 
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """All that the rule does."""
-        values = self.thresholds
-        return tuple(replace(side, value=values[side.threshold]) for side in self.sides if side.threshold in values)
+    def at(self, **thresholds: float) -> "MaskRule":
+        """Return the rule with these thresholds, and its own for the others."""
+        sides = (replace(side, value=thresholds.get(side.threshold, side.value)) for side in self.sides)
+        return replace(self, sides=tuple(sides))
 
     def flags(self, tokens: LossInputs) -> MaskFlags:
         """Return the tokens that the rule takes out."""
@@ -170,99 +176,47 @@ class MaskRule:
         return MaskFlags(masked & loss_mask, high & loss_mask, low & loss_mask)
 
 
-@dataclass(frozen=True)
-class DPPO(MaskRule):
-    """Takes out a token whose probability has already moved too far in the direction of its advantage.
+DPPO = MaskRule(
+    "dppo",
+    "DPPO",
+    "prob_delta",
+    (Limit("low", 0.2, "low", ("zero", "down"), factor=-1.0), Limit("high", 0.2, "high", ("up",))),
+)
+"""Takes out a token whose probability has already moved too far in the direction of its advantage.
 
-    At an advantage of 0 the low threshold decides, and neither side is flagged. Source: prime-rl, DPPO-Binary-TV in
-    `trainer/rl/loss.py`.
-    """
+At an advantage of 0 the low threshold decides, and neither side is flagged. Source: prime-rl, DPPO-Binary-TV in
+`trainer/rl/loss.py`."""
 
-    name = "dppo"
-    title = "DPPO"
-    compares = "prob_delta"
-    sides = (Limit("low", 0.0, "low", ("zero", "down"), factor=-1.0), Limit("high", 0.0, "high", ("up",)))
-    low: float = 0.2
-    high: float = 0.2
+ICEPOP = MaskRule(
+    "icepop", "IcePop (prime-rl)", "importance_ratio", (Limit("low", 0.2, "low"), Limit("high", 5.0, "high"))
+)
+"""Takes out a token if the ratio of trainer to inference engine is outside `[low, high]`.
 
+The bounds are prime-rl's defaults. Source: IcePop (Ant Ling 2025)."""
 
-@dataclass(frozen=True)
-class IcePop(MaskRule):
-    """Takes out a token if the ratio of trainer to inference engine is outside `[low, high]`.
+ANT_ICEPOP = replace(ICEPOP.at(low=0.5), name="icepop_ant", title="IcePop (Ant)")
+"""IcePop with the bounds of its authors. Source: IcePop (Ant Ling 2025), `alpha` 0.5 and `beta` 5."""
 
-    The bounds are prime-rl's defaults. Source: IcePop (Ant Ling 2025).
-    """
+IPO = MaskRule(
+    "ipo", "IPO", "prob_delta", (Limit("threshold", 0.1, "low", factor=-1.0), Limit("threshold", 0.1, "high"))
+)
+"""Takes out a token whose probability moved by more than `threshold`. Source: prime-rl."""
 
-    name = "icepop"
-    title = "IcePop (prime-rl)"
-    compares = "importance_ratio"
-    sides = (Limit("low", 0.0, "low"), Limit("high", 0.0, "high"))
-    low: float = 0.2
-    high: float = 5.0
+_CLIP = (Limit("low", 0.2, "low", ("down",), 1.0, -1.0), Limit("high", 0.2, "high", ("up",), 1.0))
 
+CLIP = MaskRule("ppo", "PPO, GRPO", "update_ratio", (*_CLIP, Limit("dual", nan, "high", ("down",))))
+"""Takes out the tokens to which a clipped loss gives no gradient.
 
-@dataclass(frozen=True)
-class AntIcePop(IcePop):
-    """IcePop with the bounds of its authors. Source: IcePop (Ant Ling 2025), `alpha` 0.5 and `beta` 5."""
+These are tokens with `A > 0` and a ratio above `1 + high`, and with `A < 0` and a ratio below `1 - low`, or above
+`dual` if given. Sources: PPO (Schulman et al. 2017); the dual clip of Ye et al. 2020."""
 
-    name = "icepop_ant"
-    title = "IcePop (Ant)"
-    low: float = 0.5
+CLIP_HIGHER = replace(CLIP.at(high=0.28), name="dapo", title="DAPO")
+"""The clip of DAPO, whose upper threshold is higher. Source: Yu et al. 2025."""
 
+SEQUENCE_CLIP = MaskRule("gspo", "GSPO", "sequence_ratio", _CLIP).at(low=3e-4, high=4e-4)
+"""As `CLIP`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
 
-@dataclass(frozen=True)
-class IPO(MaskRule):
-    """Takes out a token whose probability moved by more than `threshold`. Source: prime-rl."""
-
-    name = "ipo"
-    title = "IPO"
-    compares = "prob_delta"
-    sides = (Limit("threshold", 0.0, "low", factor=-1.0), Limit("threshold", 0.0, "high"))
-    threshold: float = 0.1
-
-
-@dataclass(frozen=True)
-class SequenceClip(MaskRule):
-    """As `Clip`, with the ratio of the whole sequence for each of its tokens. Source: GSPO (Zheng et al. 2025)."""
-
-    name = "gspo"
-    title = "GSPO"
-    compares = "sequence_ratio"
-    sides = (Limit("low", 0.0, "low", ("down",), 1.0, -1.0), Limit("high", 0.0, "high", ("up",), 1.0))
-    low: float = 3e-4
-    high: float = 4e-4
-
-
-@dataclass(frozen=True)
-class Clip(MaskRule):
-    """Takes out the tokens to which a clipped loss gives no gradient.
-
-    These are tokens with `A > 0` and a ratio above `1 + high`, and with `A < 0` and a ratio below `1 - low`, or above
-    `dual` if given. Sources: PPO (Schulman et al. 2017); DAPO (Yu et al. 2025) with `low` 0.2 and `high` 0.28; the dual
-    clip of Ye et al. 2020.
-    """
-
-    name = "ppo"
-    title = "PPO, GRPO"
-    compares = "update_ratio"
-    sides = (*SequenceClip.sides, Limit("dual", 0.0, "high", ("down",)))
-    low: float = 0.2
-    high: float = 0.2
-    dual: float | None = None
-
-
-@dataclass(frozen=True)
-class ClipHigher(Clip):
-    """The clip of DAPO, whose upper threshold is higher. Source: Yu et al. 2025."""
-
-    name = "dapo"
-    title = "DAPO"
-    high: float = 0.28
-
-
-MASK_RULES: tuple[type[MaskRule], ...] = (DPPO, IcePop, AntIcePop, IPO, Clip, ClipHigher, SequenceClip)
-"""Every rule."""
-
+MASK_RULES = (DPPO, ICEPOP, ANT_ICEPOP, IPO, CLIP, CLIP_HIGHER, SEQUENCE_CLIP)
 
 COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 """Without logprobs from before the step, a clip compares with those at sampling."""
@@ -275,8 +229,8 @@ def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> l
     """
     names = [known.name for known in series]
     rules = []
-    for kind in sorted(MASK_RULES, key=lambda kind: loss is None or kind.name != loss.rule):
-        rule = kind(**loss.thresholds) if loss is not None and kind.name == loss.rule else kind()
+    for usual in sorted(MASK_RULES, key=lambda usual: loss is None or usual.name != loss.rule):
+        rule = usual.at(**loss.thresholds) if loss is not None and usual.name == loss.rule else usual
         compared = (rule.compares, COMPARED_INSTEAD.get(rule.compares))
         name = next((name for name in compared if name in names), None)
         needs_advantages = any(limit.signs != ANY_SIGN for limit in rule.limits)
@@ -358,18 +312,16 @@ def _ratios(tokens: LossInputs) -> Floats:
     return tokens.ratios
 
 
-def _masking(kind: type[MaskRule], about: str) -> UpdateKind:
+def _masking(rule: MaskRule, about: str) -> UpdateKind:
     """Return the update that weighs with the ratio and takes out what a mask rule does."""
 
     def make(**thresholds: float) -> UpdateRule:
-        rule = kind(**thresholds)
-        is_of_sequence = rule.compares == "sequence_ratio"
+        own, is_of_sequence = rule.at(**thresholds), rule.compares == "sequence_ratio"
         weights = (lambda tokens: tokens.compared("sequence_ratio")) if is_of_sequence else _ratios
-        return UpdateRule(weights, lambda tokens: rule.flags(tokens).masked, is_of_sequence)
+        return UpdateRule(weights, lambda tokens: own.flags(tokens).masked, is_of_sequence)
 
-    usual = asdict(kind())
-    optional = tuple(name for name, value in usual.items() if value is None)
-    return UpdateKind(kind.title, about, kind().thresholds, make, optional)
+    optional = tuple(side.threshold for side in rule.sides if side.threshold not in rule.thresholds)
+    return UpdateKind(rule.title, about, rule.thresholds, make, optional)
 
 
 def _recorded(tokens: LossInputs) -> Flags:
@@ -389,10 +341,10 @@ UPDATES: dict[str, UpdateKind] = {
     "importance_sampling": UpdateKind(  # `importance_sampling` of Tinker's API
         "Importance sampling", "advantage × ratio, without limits", {}, lambda: UpdateRule(_ratios)
     ),
-    "ppo": _masking(Clip, _CLIPPED),  # GRPO: Shao et al. 2024
-    "dapo": _masking(ClipHigher, f"{_CLIPPED}; the upper bound is wider"),
+    "ppo": _masking(CLIP, _CLIPPED),  # GRPO: Shao et al. 2024
+    "dapo": _masking(CLIP_HIGHER, f"{_CLIPPED}; the upper bound is wider"),
     "gspo": _masking(
-        SequenceClip, "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds"
+        SEQUENCE_CLIP, "advantage × ratio of the sequence; nothing for all its tokens where that has left its bounds"
     ),
     "cispo": UpdateKind(  # MiniMax-M1, 2025
         "CISPO",
@@ -400,8 +352,8 @@ UPDATES: dict[str, UpdateKind] = {
         {"high": 0.28},
         lambda high: UpdateRule(lambda tokens: np.minimum(tokens.ratios, 1 + high)),
     ),
-    "icepop": _masking(IcePop, f"{_POPPED} prime-rl's"),
-    "icepop_ant": _masking(AntIcePop, f"{_POPPED} those of Ant Ling 2025"),
+    "icepop": _masking(ICEPOP, f"{_POPPED} prime-rl's"),
+    "icepop_ant": _masking(ANT_ICEPOP, f"{_POPPED} those of Ant Ling 2025"),
     "dppo": _masking(
         DPPO, "advantage × ratio; nothing where the probability has moved too far in the advantage's direction"
     ),

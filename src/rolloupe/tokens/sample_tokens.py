@@ -22,7 +22,7 @@ MAX_VALUES = 2**24
 
 
 def most_tokens(series: int) -> int:
-    """Return how many tokens of a sample with so many series are read."""
+    """Return how many tokens of a sample are read, given the number of its series."""
     return min(MAX_TOKENS, MAX_VALUES // max(1, series))
 
 
@@ -91,7 +91,7 @@ def first_tokens(tokens: SampleTokens) -> SampleTokens:
 
 
 def _of_last(some: Sequence[T], total: int, most: int) -> list[T]:
-    """Return what belongs to the last of `total` tokens, for those among the first `most`."""
+    """Cut a list about the last of `total` tokens to those among the first `most`."""
     return [*some[: max(0, most - (total - len(some)))]]
 
 

@@ -118,8 +118,8 @@ def mean_and_sum(values: Floats) -> tuple[float, float] | None:
 
 
 EQUAL = 1e-6
-"""Rewards of a group that lie apart by no more than so much of the largest are equal, and so small an advantage is
-none: sums of rewards, and float32, miss by less."""
+"""Rewards of a group are equal if they differ by at most this share of the largest, and a smaller advantage counts as
+0. Sums and float32 have smaller errors."""
 
 EPSILON = 1e-4
 """Added to the standard deviation, as TRL and Telescope do."""
@@ -261,7 +261,7 @@ def computed_series(
 
 
 def kind_of(name: str) -> SeriesKind:
-    """Return what is known about a series; one that is not in the catalogue is called by its name."""
+    """Return the title and meaning of a series; one outside the catalogue has its name as title."""
     if name.endswith(DIFFERENCE) and (base := name.removesuffix(DIFFERENCE)) in KINDS:
         title = KINDS[base].title
         return SeriesKind(f"{title}: recorded - computed", f"recorded {base} minus the computed one", "symmetric")
@@ -306,10 +306,7 @@ def has_other_meaning(name: str) -> bool:
 
 
 def name_among(name: str, known: Container[str]) -> str:
-    """Return the known series that a name means: the one called so, else the first of those that it may mean.
-
-    A name that means none of them is returned as it is.
-    """
+    """Return the known series that a name means: its own, else the first that it may mean, else the name itself."""
     return next((meant for meant in (name, *_OTHER_NAMES.get(name, ())) if meant in known), name)
 
 
@@ -362,7 +359,7 @@ def trained(series: Mapping[str, Floats]) -> Flags:
 
 
 AT_ONCE = 2**15
-"""How many values to process together: many short series cost little more than one, but long ones leave the cache."""
+"""How many values to process together: many short series cost little more than one; long ones exceed the cache."""
 
 
 def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:

@@ -1,12 +1,11 @@
 """Derived metrics in the index: computed behind the numbers, each by its own version, and asked for like any column."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from rolloupe import Recorder, query
-from rolloupe.derive import METRICS, DerivedMetric, SampleView, Value
+from rolloupe.derive import METRICS, DerivedMetric, SampleBatch, SampleView, Value
 from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import derived_values, segment, texts
@@ -123,10 +122,6 @@ def shouting(version: int, asked: list[str]) -> DerivedMetric:
     return DerivedMetric("shouting", version, "Shouting", of_sample=of_sample)
 
 
-def siblings_of(samples: Sequence[SampleView]) -> list[Value]:
-    return [float(len(samples))] * len(samples)
-
-
 def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path / "run")
     with settled(tmp_path / "run", tmp_path / "index"):
@@ -138,27 +133,25 @@ def test_one_more_metric_computes_its_own_values_alone(tmp_path: Path, monkeypat
         asked: list[str] = []
         monkeypatch.setitem(METRICS, "shouting", shouting(version, asked))
         monkeypatch.setitem(METRICS, "tool_calls", counting)
-        monkeypatch.setitem(METRICS, "siblings", DerivedMetric("siblings", 1, "Siblings", of_siblings=siblings_of))
         with settled(tmp_path / "run", tmp_path / "index") as library:
             run = library.runs[0]
             assert len(asked) == 16 and others == []
             assert len(ids(run, f"derived.shouting = {version}")) == 16
             assert ids(run, "derived.tool_calls = 5") == ["0/5", "1/5"]
-            assert len(ids(run, "derived.siblings = 4")) == 16
             assert [p.stats.mean for p in query.series(run, "derived.shouting")] == [version, version]
             assert [p.stats.mean for p in query.series(run, "derived.tool_calls")] == [3.5, 3.5]
     after = states(tmp_path / "index")
     assert {name for name in before if before[name] != after[name]} == {n for n in before if ".derived." in n}
 
 
-def fails(samples: Sequence[SampleView]) -> list[Value]:
-    raise KeyError(len(samples))
+def fails(batch: SampleBatch) -> list[Value]:
+    raise KeyError(len(batch))
 
 
 def test_a_metric_that_raises_costs_no_other_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = DerivedMetric("broken", 1, "Broken", of_sample=lambda sample: 1 / (int(sample.row.index) - 5))
     monkeypatch.setitem(METRICS, "broken", broken)
-    monkeypatch.setitem(METRICS, "torn", DerivedMetric("torn", 1, "Torn", of_siblings=fails))
+    monkeypatch.setitem(METRICS, "torn", DerivedMetric("torn", 1, "Torn", of_batch=fails))
     write(tmp_path / "run", steps=1)
     place = tmp_path / "run", "--index-dir", tmp_path / "index"
     for _ in range(2):  # a later start names it again

@@ -445,14 +445,14 @@ def test_the_formulas_take_any_floats() -> None:
     gap = tokens.log_ratio(odd, odd[::-1])
     assert (tokens.mismatch_kl(gap)[np.isfinite(gap)] >= 0).all()
     tokens.importance_ratio(gap)
-    found = tokens.DPPO().flags_of(tokens.prob_delta(odd, odd[::-1]), odd, np.ones(6, np.bool_))
+    found = tokens.DPPO.flags_of(tokens.prob_delta(odd, odd[::-1]), odd, np.ones(6, np.bool_))
     assert not (found.high & found.low).any()
 
 
 def test_the_mask_at_an_advantage_of_zero_is_the_low_one() -> None:
-    flags = tokens.DPPO().flags_of(np.array([-0.3, 0.3]), np.zeros(2), np.ones(2, np.bool_))
+    flags = tokens.DPPO.flags_of(np.array([-0.3, 0.3]), np.zeros(2), np.ones(2, np.bool_))
     assert [one.tolist() for one in flags] == [[True, False], [False, False], [False, False]]
-    outside = tokens.DPPO().flags_of(np.array([-0.3, 0.3]), np.array([-1.0, 1.0]), np.array([True, False]))
+    outside = tokens.DPPO.flags_of(np.array([-0.3, 0.3]), np.array([-1.0, 1.0]), np.array([True, False]))
     assert [one.tolist() for one in outside] == [[True, False], [False, False], [True, False]]
 
 

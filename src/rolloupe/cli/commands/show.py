@@ -154,7 +154,7 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
         yield name, number(value)
     yield from row.tags.items()
     for name, derived in values_of_sample(row).items():
-        yield f"{PREFIX}{name}", derived if isinstance(derived, str) else number(derived)
+        yield f"{PREFIX}{name}", number(derived)
     for name, fact in sample.facts.items():
         yield name, fact if isinstance(fact, str) else number(fact)
     if sample.series:

@@ -19,7 +19,6 @@ NONE, OTHER, IS_LATIN = 0, 1, 2  # OTHER is a bit that the two others lack
 
 
 def _classes() -> NDArray[np.uint8]:
-    """The class of each code point below `BEYOND`."""
     classes = np.fromiter((chr(point).isalpha() for point in range(BEYOND)), np.uint8, BEYOND)
     for first, last in LATIN:
         classes[first : last + 1] *= IS_LATIN

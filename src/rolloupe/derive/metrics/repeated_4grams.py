@@ -10,15 +10,15 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.derive.base import BatchValues, DerivedMetric, SampleBatch
+from rolloupe.derive.base import DerivedMetric, SampleBatch
 
 Places = NDArray[np.int64]
 
 TAIL_BYTES = 2048
-"""So much of the end of a response is looked at, in which a loop shows; more would slow the index down."""
+"""How much of the end of a response is searched: a loop shows in it, and more would slow the index down."""
 
 AT_ONCE_BYTES = 2**16
-"""So much is looked at together: arrays that malloc takes from its heap, without a new page for each use."""
+"""How much is searched together: malloc takes arrays of this size from its heap, without new pages."""
 
 N = 4
 _MIX = np.uint64(0x9E3779B97F4A7C15)
@@ -31,7 +31,7 @@ _WORD_BYTES = np.repeat(np.array([2**64 - 1, 2**24 - 1, 2**32 - 1], np.uint64), 
 """By its first byte, the bits that a word may have: a wide character is a word of three or four bytes."""
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
+def _of_batch(batch: SampleBatch) -> NDArray[np.float64]:
     shares = np.full(len(batch), np.nan)
     tails = [_tail(row.response) for row in batch.rows]
     sizes = np.cumsum([len(tail) + 1 for tail in tails])
@@ -93,7 +93,6 @@ def _words(data: bytes, starts: Places) -> NDArray[np.uint64]:
 
 
 def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-    """Hashes of each word with the three behind it."""
     words *= _MIX
     words ^= words >> _HALF
     total = words[: 1 - N] * np.uint64(3)

@@ -7,7 +7,7 @@ from rolloupe.derive.base import DerivedMetric, of_blocks
 from rolloupe.derive.blocks import TOOL_TEXT, TaggedBlock
 from rolloupe.model import Turn
 
-FIRST_CHARS = 400  # so much of a result is looked at
+FIRST_CHARS = 400  # the part of a result that may report an error
 
 _ERROR = re.compile(
     r"""\s*["'{\[(<]*\s*(?:error|traceback|exception|\w*(?:Error|Exception)\b)"""

@@ -25,7 +25,7 @@ _NAMED = ("metrics", "tags")
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-/ ")
 
-FIXED = frozenset(column.column for column in COLUMNS)
+FIXED = frozenset(column.stored for column in COLUMNS)
 """The columns that every segment has."""
 
 DERIVED_COLUMNS = "d."
@@ -53,7 +53,7 @@ class ColumnRef(NamedTuple):
         if self.kind == NUMBER:
             return NUMBER_COLUMN
         if self.kind == "fixed":
-            return KNOWN[self.name].column
+            return KNOWN[self.name].stored
         return {"metric": metric_column, "tag": tag_column, "derived": derived_column}[self.kind](self.name)
 
 
@@ -141,7 +141,7 @@ def sql_type(column: str) -> str:
     if column == NUMBER_COLUMN:
         return "BIGINT"
     if column.startswith(DERIVED_COLUMNS):
-        return "VARCHAR" if METRICS[column.removeprefix(DERIVED_COLUMNS)].kind == "tag" else "DOUBLE"
+        return "DOUBLE"
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
 
 

@@ -7,7 +7,6 @@ others.
 import contextlib
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -17,8 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from rolloupe.derive import METRICS, BatchValues, SampleBatch, text_metrics, values_of_batch, values_of_siblings
-from rolloupe.errors import words_of
+from rolloupe.derive import METRICS, SampleBatch, text_metrics, values_of_batch
 from rolloupe.formats import by_name
 from rolloupe.index.segments.columns import derived_column
 from rolloupe.index.segments.kind import (
@@ -36,6 +34,7 @@ from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, decoded, e
 from rolloupe.index.segments.step_stats import by_name as moments_by_name
 from rolloupe.model import SampleRow
 from rolloupe.storage import atomic
+from rolloupe.tokens import Floats
 
 VERSION = 1
 ENDING = ".derived.parquet"
@@ -86,25 +85,13 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     meta, rows = records.meta, records.rows
     names = _kept(path, meta).names
     stale = [metric for name, metric in text_metrics().items() if name not in names]
-    of_rows = [metric for metric in stale if metric.of_siblings is None]
     failures: dict[str, str] = {}
-    values: dict[str, BatchValues] = {}
-    if of_rows:
+    values: dict[str, Floats] = {}
+    if stale:
         lots = cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS)
-        batches = [values_of_batch(SampleBatch(lot), of_rows, failures) for lot in until(records.ended, lots)]
-        for metric in of_rows:
-            if metric.name not in failures:
-                parts = [batch[metric.name] for batch in batches]
-                is_tag = metric.kind == "tag"
-                values[metric.name] = (
-                    [*chain.from_iterable(parts)] if is_tag else np.concatenate([np.asarray(part) for part in parts])
-                )
-    for metric in stale:
-        if metric.of_siblings is not None:
-            try:
-                values[metric.name] = values_of_siblings(metric, rows, is_cut=(meta.start > 0, meta.complete))
-            except Exception as error:  # must not cost the other metrics
-                failures[metric.name] = words_of(error)
+        batches = [values_of_batch(SampleBatch(lot), stale, failures) for lot in until(records.ended, lots)]
+        fine = (metric.name for metric in stale if metric.name not in failures)
+        values = {name: np.concatenate([batch[name] for batch in batches]) for name in fine}
     return add_values(path, meta, rows, values, failures=failures)
 
 
@@ -112,7 +99,7 @@ def add_values(
     path: Path,
     meta: SegmentMeta,
     rows: Sequence[SampleRow],
-    values: dict[str, BatchValues],
+    values: Mapping[str, Floats],
     *,
     failures: dict[str, str] | None = None,
     mark: TokenMark | None = None,
@@ -123,8 +110,7 @@ def add_values(
         before, names = kept.about, [name for name in kept.names if name not in values]
         columns = {derived_column(name): kept.columns[derived_column(name)] for name in names}
         for name, column in values.items():
-            kind = pa.string() if METRICS[name].kind == "tag" else pa.float64()
-            columns[derived_column(name)] = pa.array(column, kind, from_pandas=True)  # NaN is null
+            columns[derived_column(name)] = pa.array(column, pa.float64(), from_pandas=True)  # NaN is null
         contents = parquet_of(pa.table(columns), codec=LZ4)
         atomic.write(derived_of(path), contents)
         about = DerivedMeta(
@@ -160,10 +146,9 @@ def _kept(path: Path, meta: SegmentMeta) -> _Kept:
 
 
 def _step_stats(
-    rows: Sequence[SampleRow], values: dict[str, BatchValues], before: DerivedMeta | None, current: Sequence[str]
+    rows: Sequence[SampleRow], values: Mapping[str, Floats], before: DerivedMeta | None, current: Sequence[str]
 ) -> list[DerivedStats]:
     known = {(stats.split, stats.step): stats.moments for stats in (before.step_stats if before else ())}
-    numbers = {name: np.asarray(column) for name, column in values.items() if METRICS[name].kind == "number"}
     by_step: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
         by_step[row.split, row.step].append(number)
@@ -173,10 +158,10 @@ def _step_stats(
         trained = [n for n in own if rows[n].launch in (0, newest) and not rows[n].discarded]
         moments = {name: of for name, of in known.get((split, step), NO_MOMENTS).items() if name in current}
         if not moments and len(trained) == 1:
-            packed = of_one_sample((name, column[trained[0]].item()) for name, column in numbers.items())
+            packed = of_one_sample((name, column[trained[0]].item()) for name, column in values.items())
         else:
             places = slice(None) if len(trained) == len(rows) else np.array(trained, np.intp)
-            packed = moments_by_name(moments | {name: moments_of(column[places]) for name, column in numbers.items()})
+            packed = moments_by_name(moments | {name: moments_of(column[places]) for name, column in values.items()})
         step_stats.append(DerivedStats(split, step, packed))
     return step_stats
 

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from rolloupe import tokens
-from rolloupe.derive import BatchValues, token_metrics
+from rolloupe.derive import token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.segments.derived_values import add_values, may_have_tokens, read_derived
@@ -252,7 +252,7 @@ class _TokensOfPart:
         self._sizes: dict[tuple[object, ...], int] = defaultdict(int)
         self.vocabulary, self.word_rows = WordNumbers(), WordRows(len(rows))
         self.totals: dict[StepOfLaunch, _StepTotals] = {}
-        self.values: dict[str, BatchValues] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
+        self.values: dict[str, Floats] = {name: np.full(len(rows), np.nan) for name in token_metrics()}
         self.unread = 0
 
     def add(self, number: int, sample: SampleTokens | Problem) -> None:

@@ -1,6 +1,6 @@
 """How many final answers the response gives: boxes, `<answer>`, `####`, "final answer"."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "answers", 1, "Final answers",

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from rolloupe.derive.base import BatchValues, DerivedMetric, SampleBatch
-from rolloupe.derive.matcher import Matcher
+from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
+from rolloupe.tokens import Floats
 
 _MATCHER = Matcher(
     r"(?-i:\b[A-Z]{4,}\b)",
@@ -11,7 +11,7 @@ _MATCHER = Matcher(
 )
 
 
-def _of_batch(batch: SampleBatch) -> BatchValues:
+def _of_batch(batch: SampleBatch) -> Floats:
     texts = [row.response for row in batch.rows]
     shares = _MATCHER.lengths(texts)
     for number in np.flatnonzero(shares).tolist():

@@ -1,10 +1,9 @@
 """How many sentences or lines of the response the prompt has too, word for word; short ones do not count."""
 
-from rolloupe.derive.base import DerivedMetric, of_rows
-from rolloupe.derive.matcher import sentences_of
+from rolloupe.derive.base import DerivedMetric, of_rows, sentences_of
 from rolloupe.model import SampleRow
 
-LONG = 20  # a copied sentence has so many characters at least
+LONG = 20  # the least length of a copied sentence in characters
 
 
 def _of_row(row: SampleRow) -> float:

@@ -1,6 +1,6 @@
 """How often the beginning of the response flatters whoever asks: great question, you are right."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "flattery", 1, "Flattery",

@@ -1,6 +1,6 @@
 """How often the response hedges: perhaps, it seems, I am not sure."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "hedges", 1, "Hedges",

@@ -1,6 +1,6 @@
 """How often the response refuses: I cannot help with that, I am unable to, as an AI."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "refusals", 1, "Refusals",

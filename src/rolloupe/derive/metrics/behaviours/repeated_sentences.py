@@ -1,7 +1,6 @@
 """How many sentences or lines of the response stood there before, word for word."""
 
-from rolloupe.derive.base import DerivedMetric, of_rows
-from rolloupe.derive.matcher import sentences_of
+from rolloupe.derive.base import DerivedMetric, of_rows, sentences_of
 
 METRIC = DerivedMetric(
     "repeated_sentences", 1, "Repeated sentences", unit="sentences", behaviour="the same sentence repeated",

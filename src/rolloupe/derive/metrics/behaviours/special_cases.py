@@ -1,6 +1,6 @@
 """How many lines of code return a fixed value for a fixed input: `if n == 5: return 120`."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "special_cases", 1, "Special cases in code",

@@ -1,6 +1,6 @@
 """How often the response names what could fool a test: sys.exit, skipped tests, conftest, an `__eq__` of its own."""
 
-from rolloupe.derive.matcher import phrase_metric
+from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
     "tamper_words", 1, "Tampering with tests",

@@ -69,7 +69,7 @@ class PackedBatch:
     The loss's `rule` gives the flags; it is None for any mask other than DPPO's.
     """
 
-    def __init__(self, batch: Any, version: int, rule: tokens.DPPO | None, pad_token_id: int | None) -> None:
+    def __init__(self, batch: Any, version: int, rule: tokens.MaskRule | None, pad_token_id: int | None) -> None:
         self._batch = batch
         self._version = version
         self._pad = pad_token_id
@@ -166,7 +166,7 @@ class PackedBatch:
             of_tokens[start:stop] = value
         return of_tokens
 
-    def _columns(self, rule: tokens.DPPO | None) -> dict[str, Column]:
+    def _columns(self, rule: tokens.MaskRule | None) -> dict[str, Column]:
         """Return the layout's columns by name, in its order."""
         columns: dict[str, Column] = {
             "token_ids": self.ids.tolist(),
@@ -202,7 +202,7 @@ class PackedBatch:
     def _numbers(self, values: tokens.Floats | None) -> Column:
         return [None] * self.length if values is None else numbers(values)
 
-    def _ratios(self, rule: tokens.DPPO | None) -> dict[str, Column]:
+    def _ratios(self, rule: tokens.MaskRule | None) -> dict[str, Column]:
         """Return ratios and flags, the batch's own or else computed; null if the policy sampled none of its tokens."""
         is_meaningless = self.mode == "sft"
         if self._version == 7:

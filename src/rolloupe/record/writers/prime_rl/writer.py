@@ -147,7 +147,7 @@ class TokenExporter:
         folder = Path(self.output_dir if self.enabled else ".")  # a disabled exporter may be given none
         self._place = RankFolder(folder, self.rank, max(1, self.world_size), self.version, run_id)
         limits = {"low": self.dppo_mask_low, "high": self.dppo_mask_high}
-        dppo = tokens.DPPO(**{name: limit for name, limit in limits.items() if limit is not None})
+        dppo = tokens.DPPO.at(**{name: limit for name, limit in limits.items() if limit is not None})
         self._rule = dppo if self.loss_type == "default" else None
         self._guard = Guard(f"token export of rank {self.rank}", strict=self.strict)
         self._open: int | None = None
@@ -349,7 +349,7 @@ def _compared(
     """Return the ratios and flags that the trainer would compute, flags only for known advantages; shapes (T,)."""
     compared = micro_batch.ratios(trainer, sampler)
     delta = compared["prob_delta"]
-    flags = tokens.DPPO().flags_of(delta, advantages, mask)
+    flags = tokens.DPPO.flags_of(delta, advantages, mask)
     has_flag = mask & ~np.isnan(delta) & ~np.isnan(advantages)
     numbers_of = {name: np.where(mask, values, np.nan) for name, values in compared.items()}
     known_flags = [np.where(has_flag, values, np.nan) for values in flags]
