@@ -96,7 +96,7 @@ def words_of(data: Bytes, offsets: Places) -> Words:
     bounds = _bounds(padded, classes)
     bounds[offsets] = True
     slashes = np.flatnonzero(padded == ord("\\"))
-    bounds[slashes[classes[slashes + 1] == LETTER] + 1] = False  # the letters behind it are of its word
+    bounds[slashes[classes[slashes + 1] == LETTER] + 1] = False  # the letters behind it belong to its word
     at = np.flatnonzero(bounds)
     at = _without_tag_insides(padded, at)
     begins = classes[at] != SPACE
@@ -118,7 +118,6 @@ def _classes_of(data: Bytes) -> Bytes:
 
 
 def _bounds(data: Bytes, classes: Bytes) -> NDArray[np.bool_]:
-    """True where a word or white space begins."""
     bounds = np.ones(len(data), np.bool_)
     np.not_equal(classes[1:], classes[:-1], out=bounds[1:])
     marks = np.flatnonzero(classes == MARK)
@@ -235,12 +234,12 @@ class WithinSums(NamedTuple):
 
     @property
     def z(self) -> Floats:
-        """By so many standard deviations S is off 0; 0 where nothing varies."""
+        """The distance of S from 0 in standard deviations; 0 where nothing varies."""
         return divided(self.s, np.sqrt(self.v))
 
     @property
     def effect(self) -> Floats:
-        """By so much reward a unit of x beats siblings."""
+        """How much more reward than its siblings a sample has for each unit of x."""
         return divided(self.r, self.d)
 
 
@@ -285,7 +284,7 @@ class _Hits(NamedTuple):
 
 
 def feature_rows(
-    words: Hashes, samples: Places, advantages: Floats, rewards: Floats, grouping: Grouping, most: int = MAX_ROWS
+    words: Hashes, samples: Places, advantages: Floats, rewards: Floats, grouping: Grouping
 ) -> FeatureRows:
     """The sums of the phrases of a block of at most `BLOCK_SAMPLES` samples, which come group by group.
 
@@ -296,9 +295,9 @@ def feature_rows(
     starts = _starts(hits.hashes)
     rows = _sums(hits, starts, advantages, rewards, grouping)
     kept = np.flatnonzero(rows.d > TINY)
-    if len(kept) > most:
+    if len(kept) > MAX_ROWS:
         order = np.lexsort((rows.hashes[kept], -rows.d[kept]))  # of equals, the same ones always
-        kept = np.sort(kept[order[:most]])
+        kept = np.sort(kept[order[:MAX_ROWS]])
     return rows.at(kept)
 
 
@@ -329,7 +328,6 @@ def _keys(words: Hashes, samples: Places) -> list[Hashes]:
 
 
 def _starts(ordered: Hashes) -> Places:
-    """Where each run of equal numbers begins."""
     if not len(ordered):
         return np.zeros(0, np.int64)
     return np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])

@@ -1,4 +1,4 @@
-"""A cache of values by key. It drops the least recently used values first."""
+"""A cache of values by key, which drops the least recently used values first."""
 
 import sys
 import threading

@@ -1,205 +1,143 @@
 """Queries on a run. Every interface (web, terminal, command line, Python, export) uses these functions alone."""
 
-from rolloupe.formats.reading.files import listing_once as listing_once
-from rolloupe.query.curves.catalogue import CurveEntry as CurveEntry
-from rolloupe.query.curves.catalogue import curve_catalogue as curve_catalogue
-from rolloupe.query.curves.catalogue import curve_name as curve_name
-from rolloupe.query.curves.catalogue import named_curve as named_curve
-from rolloupe.query.curves.curve import LEAST_POINTS as LEAST_POINTS
-from rolloupe.query.curves.curve import Range as Range
-from rolloupe.query.curves.curve import check_curve as check_curve
-from rolloupe.query.curves.curve import curve as curve
-from rolloupe.query.curves.curve import curves as curves
-from rolloupe.query.curves.distribution import Distribution as Distribution
-from rolloupe.query.curves.distribution import distribution as distribution
-from rolloupe.query.curves.distribution import step_values as step_values
-from rolloupe.query.curves.records import Curve as Curve
-from rolloupe.query.curves.records import CurveOptions as CurveOptions
-from rolloupe.query.curves.records import CurveQuery as CurveQuery
-from rolloupe.query.engine.database import prepare as prepare
-from rolloupe.query.engine.database import save_memory as save_memory
-from rolloupe.query.engine.names import has_column as has_column
-from rolloupe.query.engine.names import kind_of as kind_of
-from rolloupe.query.engine.names import value_of as value_of
-from rolloupe.query.engine.names import without_aliases as without_aliases
-from rolloupe.query.engine.query_progress import Progress as Progress
-from rolloupe.query.engine.query_progress import watched as watched
-from rolloupe.query.evals.grader import Judge as Judge
-from rolloupe.query.evals.grader import evals_bar as evals_bar
-from rolloupe.query.evals.grader import judges as judges
-from rolloupe.query.evals.grader import wrong_answers as wrong_answers
-from rolloupe.query.evals.scores import EvalSummary as EvalSummary
-from rolloupe.query.evals.scores import Grid as Grid
-from rolloupe.query.evals.scores import answers as answers
-from rolloupe.query.evals.scores import evals as evals
-from rolloupe.query.evals.scores import grid as grid
-from rolloupe.query.filter.nodes import Condition as Condition
-from rolloupe.query.filter.nodes import Filter as Filter
-from rolloupe.query.filter.nodes import HasToken as HasToken
-from rolloupe.query.filter.nodes import Not as Not
-from rolloupe.query.filter.parser import quoted as quoted
-from rolloupe.query.prompts import PROMPT_SORTS as PROMPT_SORTS
-from rolloupe.query.prompts import Recurrence as Recurrence
-from rolloupe.query.prompts import prompt_hash_of as prompt_hash_of
-from rolloupe.query.prompts import prompt_samples as prompt_samples
-from rolloupe.query.prompts import recurring as recurring
-from rolloupe.query.prompts import shared_prompts as shared_prompts
-from rolloupe.query.records import Discards as Discards
-from rolloupe.query.records import GroupSummary as GroupSummary
-from rolloupe.query.records import SampleItem as SampleItem
-from rolloupe.query.records import SamplePage as SamplePage
-from rolloupe.query.records import SampleQuery as SampleQuery
-from rolloupe.query.records import SeriesPoint as SeriesPoint
-from rolloupe.query.records import SplitSummary as SplitSummary
-from rolloupe.query.records import Stats as Stats
-from rolloupe.query.records import StepSeries as StepSeries
-from rolloupe.query.records import StepSummary as StepSummary
-from rolloupe.query.records import sample_key as sample_key
-from rolloupe.query.run.columns import Catalogue as Catalogue
-from rolloupe.query.run.columns import ColumnInfo as ColumnInfo
-from rolloupe.query.run.columns import catalogue as catalogue
-from rolloupe.query.run.columns import usual_columns as usual_columns
-from rolloupe.query.run.completion import complete as complete
-from rolloupe.query.run.problems import group_doubts as group_doubts
-from rolloupe.query.run.problems import problem_count as problem_count
-from rolloupe.query.run.problems import problems as problems
-from rolloupe.query.run.problems import reward_doubts as reward_doubts
-from rolloupe.query.run.problems import text_rewards as text_rewards
-from rolloupe.query.run.trainer_files import MetricPoint as MetricPoint
-from rolloupe.query.run.trainer_files import Resumed as Resumed
-from rolloupe.query.run.trainer_files import all_conversations as all_conversations
-from rolloupe.query.run.trainer_files import checkpoints as checkpoints
-from rolloupe.query.run.trainer_files import code_diff as code_diff
-from rolloupe.query.run.trainer_files import config as config
-from rolloupe.query.run.trainer_files import conversations as conversations
-from rolloupe.query.run.trainer_files import files as files
-from rolloupe.query.run.trainer_files import landmarks as landmarks
-from rolloupe.query.run.trainer_files import logtree as logtree
-from rolloupe.query.run.trainer_files import logtrees as logtrees
-from rolloupe.query.run.trainer_files import loss_of as loss_of
-from rolloupe.query.run.trainer_files import may_report as may_report
-from rolloupe.query.run.trainer_files import metric_names as metric_names
-from rolloupe.query.run.trainer_files import metrics as metrics
-from rolloupe.query.run.trainer_files import report_files as report_files
-from rolloupe.query.run.trainer_metrics import CurveSource as CurveSource
-from rolloupe.query.run.trainer_metrics import curve_sources as curve_sources
-from rolloupe.query.run.trainer_metrics import has_metrics as has_metrics
-from rolloupe.query.run.trainer_metrics import metric_arrow as metric_arrow
-from rolloupe.query.run.trainer_metrics import metric_rows as metric_rows
-from rolloupe.query.run.trainer_metrics import trainer_version as trainer_version
-from rolloupe.query.run_features import LEAST_GROUPS as LEAST_GROUPS
-from rolloupe.query.run_features import FeaturePieces as FeaturePieces
-from rolloupe.query.run_features import FeatureSums as FeatureSums
-from rolloupe.query.run_features import FeatureWindow as FeatureWindow
-from rolloupe.query.run_features import Hashes as Hashes
-from rolloupe.query.run_features import SampleWords as SampleWords
-from rolloupe.query.run_features import WindowFacts as WindowFacts
-from rolloupe.query.run_features import annotated_advantages as annotated_advantages
-from rolloupe.query.run_features import feature_pieces as feature_pieces
-from rolloupe.query.run_features import feature_sums as feature_sums
-from rolloupe.query.run_features import ids_of as ids_of
-from rolloupe.query.run_features import response_of as response_of
-from rolloupe.query.run_features import sample_metric as sample_metric
-from rolloupe.query.run_features import sample_rewards as sample_rewards
-from rolloupe.query.run_features import sample_words as sample_words
-from rolloupe.query.run_tokens.statistics import CurvesByPosition as CurvesByPosition
-from rolloupe.query.run_tokens.statistics import MaskedBySteps as MaskedBySteps
-from rolloupe.query.run_tokens.statistics import TokenStatsBySteps as TokenStatsBySteps
-from rolloupe.query.run_tokens.statistics import masked_shares as masked_shares
-from rolloupe.query.run_tokens.statistics import position_curves as position_curves
-from rolloupe.query.run_tokens.statistics import token_stats as token_stats
-from rolloupe.query.run_tokens.token_index import MAX_READ as MAX_READ
-from rolloupe.query.run_tokens.token_index import TokenCoverage as TokenCoverage
-from rolloupe.query.run_tokens.token_index import in_known_scope as in_known_scope
-from rolloupe.query.run_tokens.token_index import in_known_series as in_known_series
-from rolloupe.query.run_tokens.words import TokenWord as TokenWord
-from rolloupe.query.run_tokens.words import WordChanges as WordChanges
-from rolloupe.query.run_tokens.words import WordsOfSteps as WordsOfSteps
-from rolloupe.query.run_tokens.words import word_changes as word_changes
-from rolloupe.query.run_tokens.words import words_of_steps as words_of_steps
-from rolloupe.query.run_tokens.worst import WorstToken as WorstToken
-from rolloupe.query.run_tokens.worst import worst_tokens as worst_tokens
-from rolloupe.query.sample.compare import Compared as Compared
-from rolloupe.query.sample.compare import GroupAnswer as GroupAnswer
-from rolloupe.query.sample.compare import Spot as Spot
-from rolloupe.query.sample.compare import TextPiece as TextPiece
-from rolloupe.query.sample.compare import chars_before as chars_before
-from rolloupe.query.sample.compare import compared as compared
-from rolloupe.query.sample.load import LAGS as LAGS
-from rolloupe.query.sample.load import POLICY_VERSIONS as POLICY_VERSIONS
-from rolloupe.query.sample.load import locate as locate
-from rolloupe.query.sample.load import neighbours as neighbours
-from rolloupe.query.sample.load import policy as policy
-from rolloupe.query.sample.load import raw as raw
-from rolloupe.query.sample.load import read as read
-from rolloupe.query.sample.load import sample as sample
-from rolloupe.query.sample.load import sample_and_group as sample_and_group
-from rolloupe.query.sample.stream import Reader as Reader
-from rolloupe.query.sample.stream import TextedSample as TextedSample
-from rolloupe.query.sample.stream import groups_with_texts as groups_with_texts
-from rolloupe.query.sample.stream import whole as whole
-from rolloupe.query.sample.stream import with_group_advantages as with_group_advantages
-from rolloupe.query.samples.explain_empty import discarded_too as discarded_too
-from rolloupe.query.samples.explain_empty import why_few as why_few
-from rolloupe.query.samples.explain_empty import why_none as why_none
-from rolloupe.query.samples.groups import Group as Group
-from rolloupe.query.samples.groups import GroupPage as GroupPage
-from rolloupe.query.samples.groups import groups_page as groups_page
-from rolloupe.query.samples.pages import GROUP as GROUP
-from rolloupe.query.samples.pages import IDENTITY as IDENTITY
-from rolloupe.query.samples.pages import TEXT as TEXT
-from rolloupe.query.samples.pages import by_uid as by_uid
-from rolloupe.query.samples.pages import derived_names as derived_names
-from rolloupe.query.samples.pages import every as every
-from rolloupe.query.samples.pages import in_scope as in_scope
-from rolloupe.query.samples.pages import named as named
-from rolloupe.query.samples.pages import needs_whole_index as needs_whole_index
-from rolloupe.query.samples.pages import responses as responses
-from rolloupe.query.samples.pages import sample_arrays as sample_arrays
-from rolloupe.query.samples.pages import samples as samples
-from rolloupe.query.samples.pages import table as table
-from rolloupe.query.samples.pages import whole_samples as whole_samples
-from rolloupe.query.samples.pages import with_length as with_length
-from rolloupe.query.several_runs.configs import ConfigRow as ConfigRow
-from rolloupe.query.several_runs.configs import ConfigTable as ConfigTable
-from rolloupe.query.several_runs.configs import config_differences as config_differences
-from rolloupe.query.several_runs.configs import config_table as config_table
-from rolloupe.query.several_runs.configs import run_groups as run_groups
-from rolloupe.query.several_runs.curves import GroupCurve as GroupCurve
-from rolloupe.query.several_runs.curves import MetricValues as MetricValues
-from rolloupe.query.several_runs.curves import group_curve as group_curve
-from rolloupe.query.several_runs.curves import metric_values as metric_values
-from rolloupe.query.several_runs.curves import runs_catalogue as runs_catalogue
-from rolloupe.query.steps.discards import discarded_among as discarded_among
-from rolloupe.query.steps.discards import discards as discards
-from rolloupe.query.steps.moments import columns as columns
-from rolloupe.query.steps.moments import needs_tokens as needs_tokens
-from rolloupe.query.steps.moments import series as series
-from rolloupe.query.steps.summaries import DatasetSummary as DatasetSummary
-from rolloupe.query.steps.summaries import Newest as Newest
-from rolloupe.query.steps.summaries import datasets as datasets
-from rolloupe.query.steps.summaries import groups as groups
-from rolloupe.query.steps.summaries import newest as newest
-from rolloupe.query.steps.summaries import splits as splits
-from rolloupe.query.steps.summaries import steps as steps
-from rolloupe.query.steps.summaries import value_names as value_names
-from rolloupe.query.tokens.page import Alternative as Alternative
-from rolloupe.query.tokens.page import TokenPage as TokenPage
-from rolloupe.query.tokens.page import token_alternatives as token_alternatives
-from rolloupe.query.tokens.page import token_page as token_page
-from rolloupe.query.tokens.page import token_table as token_table
-from rolloupe.query.tokens.page import usual_update as usual_update
-from rolloupe.query.tokens.step_series import token_series as token_series
-from rolloupe.query.tokens.token_strings import TokenSpans as TokenSpans
-from rolloupe.query.tokens.token_strings import texts_of_response as texts_of_response
-from rolloupe.query.tokens.update import GroupedUpdate as GroupedUpdate
-from rolloupe.query.tokens.update import TokenUpdate as TokenUpdate
-from rolloupe.query.tokens.update import UpdateChoice as UpdateChoice
-from rolloupe.query.tokens.update import UpdateInputs as UpdateInputs
-from rolloupe.query.tokens.update import UpdateMass as UpdateMass
-from rolloupe.query.tokens.update import aggregation_of as aggregation_of
-from rolloupe.query.tokens.update import choice_of as choice_of
-from rolloupe.query.tokens.update import grouped_update as grouped_update
-from rolloupe.query.tokens.update import rule_of as rule_of
-from rolloupe.query.tokens.update import token_update as token_update
-from rolloupe.query.tokens.update import update_inputs as update_inputs
+from rolloupe.formats.reading.files import listing_once
+from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue, curve_name, named_curve
+from rolloupe.query.curves.curve import LEAST_POINTS, Range, check_curve, curve, curves
+from rolloupe.query.curves.distribution import Distribution, distribution
+from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
+from rolloupe.query.engine.compile import Progress, watched
+from rolloupe.query.engine.database import prepare, save_memory
+from rolloupe.query.engine.names import has_column, kind_of, value_of, without_aliases
+from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
+from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
+from rolloupe.query.filter.nodes import Condition, Filter, HasToken, Not
+from rolloupe.query.filter.parser import quoted
+from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, prompt_hash_of, prompt_samples, recurring, shared_prompts
+from rolloupe.query.records import (
+    Discards,
+    GroupSummary,
+    SampleItem,
+    SamplePage,
+    SampleQuery,
+    SeriesPoint,
+    SplitSummary,
+    Stats,
+    StepSeries,
+    StepSummary,
+    sample_key,
+)
+from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue, usual_columns
+from rolloupe.query.run.completion import complete
+from rolloupe.query.run.problems import group_doubts, problem_count, problems, reward_doubts, text_rewards
+from rolloupe.query.run.trainer_files import (
+    CurveSource,
+    MetricPoint,
+    Resumed,
+    all_conversations,
+    curve_sources,
+    files,
+    has_metrics,
+    landmarks,
+    logtree,
+    loss_of,
+    may_report,
+    metric_arrow,
+    metric_names,
+    metric_rows,
+    metrics,
+    trainer_version,
+)
+from rolloupe.query.run_features import (
+    LEAST_GROUPS,
+    FeaturePieces,
+    FeatureSums,
+    FeatureWindow,
+    Hashes,
+    SampleWords,
+    WindowFacts,
+    annotated_advantages,
+    feature_pieces,
+    feature_sums,
+    ids_of,
+    response_of,
+    sample_metric,
+    sample_rewards,
+    sample_words,
+)
+from rolloupe.query.run_tokens.statistics import (
+    CurvesByPosition,
+    MaskedBySteps,
+    TokenStatsBySteps,
+    masked_shares,
+    position_curves,
+    token_stats,
+)
+from rolloupe.query.run_tokens.token_index import (
+    MAX_READ,
+    TokenCoverage,
+    WorstToken,
+    in_known_scope,
+    in_known_series,
+    worst_tokens,
+)
+from rolloupe.query.run_tokens.words import TokenWord, WordChanges, WordsOfSteps, word_changes, words_of_steps
+from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
+from rolloupe.query.sample.load import (
+    LAGS,
+    POLICY_VERSIONS,
+    locate,
+    neighbours,
+    policy,
+    raw,
+    read,
+    sample,
+    sample_and_group,
+)
+from rolloupe.query.sample.stream import Reader, TextedSample, groups_with_texts, whole, with_group_advantages
+from rolloupe.query.samples.explain_empty import discarded_too, why_few, why_none
+from rolloupe.query.samples.groups import Group, GroupPage, groups_page
+from rolloupe.query.samples.pages import (
+    GROUP,
+    IDENTITY,
+    TEXT,
+    by_uid,
+    derived_names,
+    every,
+    in_scope,
+    named,
+    needs_whole_index,
+    responses,
+    sample_arrays,
+    samples,
+    table,
+    whole_samples,
+    with_length,
+)
+from rolloupe.query.several_runs.configs import ConfigRow, ConfigTable, config_differences, config_table, run_groups
+from rolloupe.query.several_runs.curves import GroupCurve, MetricValues, group_curve, metric_values, runs_catalogue
+from rolloupe.query.steps.moments import columns, discarded_among, discards, needs_tokens, series
+from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, groups, newest, splits, steps, value_names
+from rolloupe.query.tokens.page import (
+    Alternative,
+    TokenPage,
+    TokenSpans,
+    texts_of_response,
+    token_alternatives,
+    token_page,
+    token_table,
+    usual_update,
+)
+from rolloupe.query.tokens.step_series import token_series
+from rolloupe.query.tokens.update import (
+    GroupedUpdate,
+    TokenUpdate,
+    UpdateChoice,
+    UpdateInputs,
+    UpdateMass,
+    aggregation_of,
+    choice_of,
+    grouped_update,
+    rule_of,
+    token_update,
+    update_inputs,
+)

@@ -80,7 +80,7 @@ def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
     return _cache.get(run, snapshot, prompt_hash, ask)
 
 
-class SameStep(Struct, frozen=True, kw_only=True):
+class SameStep(Struct, frozen=True):
     """The answers to a prompt at a step; `id` is the first of them."""
 
     split: str
@@ -118,18 +118,8 @@ def same_prompt_answer(run: OpenRun, asked: SameQuery) -> SamePrompt:
         raise BadQuery("missing query parameter: id")
     places = recurring(run, prompt)
     steps = [
-        SameStep(
-            split=place.key.split,
-            step=place.key.step,
-            id=str(place.key),
-            groups=place.groups,
-            samples=place.samples,
-            discarded=place.discarded,
-            reward_mean=place.reward.mean,
-            reward_std=place.reward.std,
-            response_tokens=place.response_tokens,
-        )
-        for place in places[:MOST]
+        SameStep(key.split, key.step, str(key), groups, samples, discarded, reward.mean, reward.std, response_tokens)
+        for key, groups, samples, discarded, reward, response_tokens in places[:MOST]
     ]
     return SamePrompt(prompt_word(prompt), steps, len(places) > MOST)
 
@@ -174,8 +164,6 @@ class PromptSamples(Struct, frozen=True):
 
 
 class _Counts(NamedTuple):
-    """The prompts of a run at a step, in the order of their first samples."""
-
     names: NDArray[np.int64]
     samples: NDArray[np.int64]
     discarded: NDArray[np.int64]
@@ -202,7 +190,6 @@ def shared_prompts(
     if sort not in PROMPT_SORTS:
         raise BadQuery(f"sort={sort[:40]!r} is not one of {', '.join(PROMPT_SORTS)}")
     counts = [_counts(run, split, step) for run in runs]
-    is_cut = any(len(own.names) > MOST_PROMPTS for own in counts)
     every = np.concatenate([np.zeros(0, np.int64), *(own.names for own in counts)])
     names, first, runs_with = np.unique(every, return_index=True, return_counts=True)
     shared = names[runs_with > 1][np.argsort(first[runs_with > 1], kind="stable")]
@@ -230,11 +217,11 @@ def shared_prompts(
         )
         for place in page.tolist()
     ]
-    return SharedPrompts([len(own.names) for own in counts], len(shared), offset, prompts, is_cut)
+    numbers = [len(own.names) for own in counts]
+    return SharedPrompts(numbers, len(shared), offset, prompts, max(numbers, default=0) > MOST_PROMPTS)
 
 
 def _pieces(snapshot: Snapshot, split: str, step: int) -> tuple[list[str], list[Piece]]:
-    """Return the splits that have a step, and the pieces that hold it."""
     names = sorted({name for name, number in snapshot.pieces if number == step and is_asked(name, split)})
     return names, snapshot.of((name, step) for name in names)
 
@@ -257,7 +244,6 @@ def _counts(run: OpenRun, split: str, step: int) -> _Counts:
 def _texts(
     runs: Sequence[OpenRun], split: str, step: int, names: NDArray[np.int64], samples: NDArray[np.int64]
 ) -> dict[int, str]:
-    """The starts of some prompts, each from the first run that has it."""
     texts: dict[int, str] = {}
     owner = np.argmax(samples > 0, axis=0) if len(names) else np.zeros(0, np.int64)
     for number in dict.fromkeys(owner.tolist()):
@@ -270,15 +256,12 @@ def prompt_samples(run: OpenRun, asked: PromptSampleQuery) -> PromptSamples:
     """Return the samples of a prompt at a step, at most `MOST_SAMPLES`. Raises `NotFound` without any."""
     snapshot, split, step, prompt = run.snapshot(), asked.split, asked.step, asked.prompt
     names, pieces = _pieces(snapshot, split, step)
-    prompt_hash = hash_of_word(prompt)
     sql = f"""
     SELECT (row_number() OVER (ORDER BY {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))}, reward, advantage,
            response_tokens, status, discarded, response_preview
     FROM rows WHERE list_contains(?, split) AND step = ? AND prompt_hash = ? ORDER BY nth LIMIT {MOST_SAMPLES}"""
-    rows = None
-    if prompt_hash is not None and pieces:
-        rows = database.table(run, Question(pieces, sql, [names, step, prompt_hash], overlay=discard_overlay(snapshot)))
-    if rows is None or not len(rows):
+    question = Question(pieces, sql, [names, step, hash_of_word(prompt)], overlay=discard_overlay(snapshot))
+    if not pieces or not len(rows := database.table(run, question)):
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r} in run {run.id!r}")
     shown = ("reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
     return PromptSamples([PromptSample(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)])

@@ -44,11 +44,11 @@ _known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
 Places = NDArray[np.int64]
 
 ENOUGH = 2**14
-"""Where not all samples can be read again, so many show which features go together: of more, every second group."""
+"""Samples that suffice to show which features go together. If the index keeps only some of more, half are read."""
 
 
 class FeatureWindow(Struct, frozen=True):
-    """The samples that a question about features is over: one split, some steps, one environment or all."""
+    """The samples of a question about features: one split, some steps, one environment or all."""
 
     split: str = "train"
     step_min: int | None = None
@@ -119,18 +119,18 @@ def _facts_of(piece: Piece) -> FeatureFacts | None:
 
 
 def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list[object]]:
-    """The rows of some pieces that are in a window, in SQL, and the values in it: no part that all rows meet anyway."""
+    """The SQL condition for the rows of some pieces in a window, and its values, without bounds that all rows meet."""
     steps = {(stats.split, stats.step) for piece in pieces for stats in piece.step_stats}
     low, high = window.step_min, window.step_max
-    bounds: list[tuple[str, object]] = []
+    bounds: dict[str, object] = {}
     if any(split != window.split for split, _ in steps):
-        bounds.append(("split = ?", window.split))
+        bounds["split = ?"] = window.split
     if any((low is not None and step < low) or (high is not None and step > high) for _, step in steps):
-        limits = (("step >= ?", low), ("step <= ?", high))
-        bounds += [(sql, value) for sql, value in limits if value is not None]
+        limits = {"step >= ?": low, "step <= ?": high}
+        bounds |= {sql: value for sql, value in limits.items() if value is not None}
     if window.env is not None:
-        bounds.append(("env = ?", window.env.encode("utf-8", "replace").decode()))
-    return " AND ".join(sql for sql, _ in bounds) or "true", [value for _, value in bounds]
+        bounds["env = ?"] = window.env.encode("utf-8", "replace").decode()
+    return " AND ".join(bounds) or "true", list(bounds.values())
 
 
 def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:

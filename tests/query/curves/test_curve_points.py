@@ -13,7 +13,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, curve
-from rolloupe.query.curves.curve import USUAL, inlier_bounds
+from rolloupe.query.curves.curve import USUAL, Range, inlier_bounds
 from tests.index.support import opened
 
 numbers = st.floats(-1e6, 1e6) | st.sampled_from([float("nan"), float("inf"), -float("inf")])
@@ -44,7 +44,7 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
 
         def ask(most: int | None = None, last: int | None = None, **options: object) -> rolloupe.query.Curve:
             asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, last_step=last, **options))  # type: ignore[arg-type]
-            return curve(run, asked, most=most)
+            return curve(run, asked, Range(most))
 
         whole = ask(outliers=3.0)
         series = pd.Series(values[np.isfinite(values)])
@@ -89,7 +89,7 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         assert whole.smooth is not None and whole.smooth[20] == plain.smooth[20]
         few = curve(run, replace(usual, options=replace(usual.options, last_step=28)))
         assert few.smooth is None and few.points == 29, "too few points for an average that nobody asked for"
-        zoomed = curve(run, usual, step_max=5)
+        zoomed = curve(run, usual, Range(step_max=5))
         assert zoomed.smooth is not None and zoomed.points == 6, "what counts is the whole curve"
         with pytest.raises(BadQuery, match="-1 is usual"):
             curve(run, replace(usual, options=replace(usual.options, smooth=-2)))
@@ -111,7 +111,7 @@ def test_zooming_in_moves_no_point_no_average_and_no_bound(tmp_path: Path) -> No
         def ask(step_min: int | None = None, x_min: float | None = None) -> rolloupe.query.Curve:
             options = CurveOptions(smooth=30, outliers=0.2, from_zero=True, skip_first=True, x_min=x_min)
             asked = CurveQuery(kind="trainer", name="kl", options=options, x=x)
-            return curve(library.runs[0], asked, step_min=step_min)
+            return curve(library.runs[0], asked, Range(step_min=step_min))
 
         whole = ask()
         assert whole.left_out > 2 and whole.smooth is not None

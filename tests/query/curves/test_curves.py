@@ -15,7 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, metric_columns
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
-from rolloupe.query.run import trainer_metrics
+from rolloupe.query.run import trainer_files
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
 
@@ -64,7 +64,7 @@ def test_statistics_of_a_sample_metric(run: OpenRun) -> None:
 
 def test_a_point_says_on_how_many_samples_it_rests_where_some_have_no_value(run: OpenRun) -> None:
     for options in (CurveOptions(), CurveOptions(band="p5-p95"), CurveOptions(skip_first=True, last_step=2)):
-        found = query.curve(run, CurveQuery(kind="sample", name="reward", options=options), most=5)
+        found = query.curve(run, CurveQuery(kind="sample", name="reward", options=options), query.Range(5))
         assert found.with_value is not None and found.samples is not None
         assert found.with_value.tolist() == [3] * len(found.steps)
         assert found.samples.tolist() == [4] * len(found.steps)
@@ -155,13 +155,13 @@ def test_trainer_metrics_are_read_once_for_each_change(
     logged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reads: list[OpenRun] = []
-    original = trainer_metrics.with_tracker_curves
+    original = trainer_files.with_tracker_curves
 
     def counted(one: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
         reads.append(one)
         return original(one, own)
 
-    monkeypatch.setattr(trainer_metrics, "with_tracker_curves", counted)
+    monkeypatch.setattr(trainer_files, "with_tracker_curves", counted)
     with opened(logged, tmp_path / "index") as library:
         (own,) = library.runs
         before = query.trainer_version(own)
@@ -182,12 +182,12 @@ def test_the_columns_of_a_log_are_kept_in_the_index(
     monkeypatch.setattr(metric_columns, "LEAST_POINTS", 5000)
     with opened(logged, tmp_path / "index") as library:
         (own,) = library.runs
-        columns = trainer_metrics.metric_table(own)
+        columns = trainer_files.metric_table(own)
         (file,) = (tmp_path / "index").rglob(metric_columns.FILE)
 
-        def kept() -> trainer_metrics.MetricTable:
-            trainer_metrics.kept_tables.clear()
-            return trainer_metrics.metric_table(own)
+        def kept() -> trainer_files.MetricTable:
+            trainer_files.kept_tables.clear()
+            return trainer_files.metric_table(own)
 
         again = kept()
         assert again.is_mapped and not columns.is_mapped and again.nbytes < columns.nbytes / 10
@@ -211,12 +211,12 @@ def test_a_long_curve_keeps_its_extremes_and_says_how_long_it_is(logged: Path, t
     with opened(logged, tmp_path / "index") as library:
         (own,) = library.runs
         loss = CurveQuery(kind="trainer", name="loss", options=CurveOptions(smooth=20))
-        short, whole = query.curve(own, loss, most=50), query.curve(own, loss)
+        short, whole = query.curve(own, loss, query.Range(50)), query.curve(own, loss)
         assert (len(short.steps) <= 50, short.points, len(whole.steps)) == (True, 5000, 5000)
         assert 1234 in short.steps and 4000 in short.steps
         assert short.smooth is not None and whole.smooth is not None
         np.testing.assert_array_equal(short.smooth, whole.smooth[short.steps])
-        part = query.curve(own, loss, step_min=1200, step_max=1240)
+        part = query.curve(own, loss, query.Range(None, 1200, 1240))
         assert (part.steps[0], part.steps[-1], part.points) == (1200, 1240, 41)
         assert part.smooth is not None and part.smooth.tolist() == whole.smooth[1200:1241].tolist()
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.query.curves.curve import LEAST_OF_BAND, LEAST_POINTS, places, places_across, smoothed
+from rolloupe.query.curves.curve import LEAST_OF_BAND, LEAST_POINTS, places, smoothed
 from rolloupe.wire.encoding import number
 
 GOLDEN = Path(__file__).parents[2] / "data/wire/averages.json"
@@ -41,7 +41,7 @@ def test_across_any_x_the_bound_holds_and_the_extremes_of_every_column_survive(
     points: list[tuple[float, float]], most: int
 ) -> None:
     x, values = np.array(points, dtype=np.float64).reshape(-1, 2).T
-    kept = places_across(x, values, most)
+    kept = places(values, most, None, x)
     assert len(kept) <= most and list(kept) == sorted(set(kept.tolist()))
     if len(points) <= most:
         assert list(kept) == list(range(len(points)))
@@ -79,7 +79,7 @@ def test_the_extremes_of_every_bucket_survive() -> None:
 def test_the_extremes_of_a_band_survive_too(points: list[tuple[float, float, float, float]], most: int) -> None:
     x, values, below, above = np.array(points, dtype=np.float64).T
     band = values - below, values + above
-    for kept in (places(values, most, band), places_across(x, values, most, band)):
+    for kept in (places(values, most, band), places(values, most, band, x)):
         assert len(kept) <= most
         if most >= LEAST_OF_BAND and not np.isnan(values).all():
             assert np.nanmin(band[0][kept]) == np.nanmin(band[0]) and np.nanmax(band[1][kept]) == np.nanmax(band[1])

@@ -15,9 +15,11 @@ from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.query import CurveQuery
-from rolloupe.query.curves.distribution import MOST_BINS, bins_of
+from rolloupe.query.curves import distribution as curves_distribution
+from rolloupe.query.curves.distribution import MOST_BINS, StepValues, bins_of, step_values
 from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
+from rolloupe.questions import StepValueQuery
 from tests.index.support import eventually, lines, opened, row, row_count
 from tests.query.curves.test_catalogue import RUNS
 from tests.thoroughness import slow_unless
@@ -117,7 +119,7 @@ def test_only_changed_steps_are_read_again(tmp_path: Path, monkeypatch: pytest.M
         assert query.curve(run, median).values.tolist() == [0.5, 1, 0.5, 0.5, 1]
 
 
-def test_metrics_at_a_step(tmp_path: Path) -> None:
+def test_metrics_at_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run/rollout_result/train"
     folder.mkdir(parents=True)
     random = np.random.default_rng(5)
@@ -127,7 +129,12 @@ def test_metrics_at_a_step(tmp_path: Path) -> None:
         (folder / f"{step}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        found = query.step_values(run, "train", 5, ["reward", "score"], ["response_tokens"], most=10)
+        monkeypatch.setattr(curves_distribution, "MAX_SAMPLES", 10)
+
+        def at(step: int, *names: str, also: tuple[str, ...] = ()) -> StepValues:
+            return step_values(run, StepValueQuery(split="train", step=step, names=names, also=also))
+
+        found = at(5, "reward", "score", also=("response_tokens",))
         assert (found.before, found.total, len(found.samples)) == (2, 12, 10)
         reward, score, tokens = found.metrics
         assert tokens.stats.count == 12 and not len(tokens.counts)
@@ -138,8 +145,8 @@ def test_metrics_at_a_step(tmp_path: Path) -> None:
             assert one.counts == expected.tolist()
         by_index = {int(query.sample_key(sample.id).index): sample.values for sample in found.samples}
         assert all(values == [rewards[5][index], index % 3] for index, values in by_index.items())
-        assert query.step_values(run, "train", 2, ["reward"]).metrics[0].before is None
+        assert at(2, "reward").metrics[0].before is None
         with pytest.raises(NotFound, match="no samples at step 3"):
-            query.step_values(run, "train", 3, ["reward"])
+            at(3, "reward")
         with pytest.raises(BadQuery, match="0 metrics were requested"):
-            query.step_values(run, "train", 5, [])
+            at(5)

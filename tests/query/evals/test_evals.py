@@ -118,7 +118,7 @@ def check_step(found: Drawn, bar: float, one: EvalStep) -> None:
         )
 
 
-def grid_of(run: OpenRun, split: str, metric: str = "", bar: float | None = None, **asked: Any) -> query.Grid:
+def grid_of(run: OpenRun, split: str, metric: str = "", bar: float | None = None, **asked: Any) -> query.PromptGrid:
     return query.grid(run, GridQuery(split=split, metric=metric, bar=bar, **asked))
 
 
@@ -210,23 +210,26 @@ def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> Non
         run = library.runs[0]
         mean = sum(values) / 16
         grid, (summary,), (judge,) = grid_of(run, SPLIT), query.evals(run), query.judges(run)
-        assert grid.bar == judge.bar and (summary.bar, summary.reason) == (judge.bar.value, judge.bar.reason)
-        assert grid.bar.value == pytest.approx(mean)
-        assert grid.bar.reason == "no answer reaches 1, so the bar is the mean of all values"
+        assert (grid.bar, grid.falls) == (judge.bar.value, judge.bar.falls) and (summary.bar, summary.reason) == (
+            judge.bar.value,
+            judge.bar.reason,
+        )
+        assert grid.bar == pytest.approx(mean)
+        assert grid.reason == "no answer reaches 1, so the bar is the mean of all values"
         right = [value >= mean for value in values]
         assert sum(sum(one.c) for one in grid.prompts) == sum(right) and 0 < sum(right) < 16
         cells = [answers_of(run, SPLIT, step, one.name) for one in grid.prompts for step in range(4)]
         assert sum(bool(one.correct) for cell in cells for one in cell) == sum(right)
-        asked = grid_of(run, SPLIT, bar=0.5).bar
-        assert (asked.value, asked.reason) == (0.5, "as requested; no answer reaches it: the best is 0.0775")
+        asked = grid_of(run, SPLIT, bar=0.5)
+        assert (asked.bar, asked.reason) == (0.5, "as requested; no answer reaches it: the best is 0.0775")
         assert query.wrong_answers(run, SPLIT) == "reward < 1"  # nothing but the comparison of prompts takes the mean
     for name, reward, why in (
         ("none", 0.0, "no range of rewards is declared; no answer reaches it: the best is 0"),
         ("all", 1.0, "no range of rewards is declared"),
     ):
         with opened(write(tmp_path / name, [(0, 0, reward)] * 3), index_dir=tmp_path / "index") as library:
-            bar = grid_of(library.runs[0], SPLIT).bar
-            assert (bar.value, bar.reason) == (1.0, why)
+            grid = grid_of(library.runs[0], SPLIT)
+            assert (grid.bar, grid.reason) == (1.0, why)
     with Recorder(tmp_path / "declared", code=None, reward_range=(0, 2)) as record:
         for number in range(4):
             record.sample(step=number, split="eval/x", group="g", index=0, prompt="P", reward=number / 2)

@@ -19,8 +19,8 @@ from rolloupe.formats.reading.trackers.curves import LoggedRun, LogReader
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
-from rolloupe.query.run import trainer_metrics
-from rolloupe.query.run.trainer_metrics import time_of
+from rolloupe.query.run import trainer_files
+from rolloupe.query.run.trainer_files import time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
 from tests.index.support import opened
@@ -275,20 +275,20 @@ def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
 ) -> None:
     shutil.copytree(run_folder, run_folder.parent / "exp2")
     began, go_on = threading.Event(), threading.Event()
-    read_now = trainer_metrics.read_table
+    read_now = trainer_files.read_table
 
-    def slow(run: OpenRun, version: str) -> trainer_metrics.MetricTable:
+    def slow(run: OpenRun, version: str) -> trainer_files.MetricTable:
         if run.info.name == "exp1":
             began.set()
             assert go_on.wait(60)
         return read_now(run, version)
 
-    monkeypatch.setattr(trainer_metrics, "read_table", slow)
+    monkeypatch.setattr(trainer_files, "read_table", slow)
     with opened(run_folder.parent, run_folder.parent / "index") as library:
         first, second = library.runs
-        reader = threading.Thread(target=trainer_metrics.metric_table, args=[first])
+        reader = threading.Thread(target=trainer_files.metric_table, args=[first])
         reader.start()
-        assert began.wait(60) and "own" in trainer_metrics.metric_table(second).columns
+        assert began.wait(60) and "own" in trainer_files.metric_table(second).columns
         go_on.set()
         reader.join()
 

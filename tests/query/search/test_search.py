@@ -176,7 +176,7 @@ def test_what_is_found_is_counted_by_step(tmp_path: Path, a_step: int, roles: tu
 
 
 def test_of_more_steps_than_can_be_told_none_takes_memory(corpus: OpenRun) -> None:
-    count = worker.SearchWork(corpus, Pattern(TextQuery(text="a")), oldest_first=False, by_step=True)
+    count = worker.SearchWork(corpus, Pattern(TextQuery(text="a")), lambda: False, oldest_first=False, by_step=True)
     for step in range(worker.MAX_STEPS + 100):
         count.add_steps({("train", step): 1})
     count.add_steps({("train", 5): 2})

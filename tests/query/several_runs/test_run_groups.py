@@ -10,7 +10,7 @@ from msgspec.structs import replace
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
-from rolloupe.query import CurveOptions, CurveQuery, group_curve
+from rolloupe.query import CurveOptions, CurveQuery, Range, group_curve
 from rolloupe.record import launches
 from tests.index.support import opened
 
@@ -76,8 +76,8 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
         whole = group_curve(runs, ask()).curve
         parts = [
             group_curve(runs, ask(x_min=1000.0, x_max=1500.0)),
-            group_curve(runs, ask(None), step_min=100, step_max=150),
-            group_curve(runs, ask(None), most=20),
+            group_curve(runs, ask(None), Range(None, 100, 150)),
+            group_curve(runs, ask(None), Range(20)),
         ]
         for part, _, _, _, counts in parts:
             at = np.searchsorted(whole.steps, part.steps)
@@ -87,4 +87,4 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
             assert part.x is None or part.x.tolist() == [10.0 * step for step in part.steps.tolist()]
         assert (parts[-1].low.min(), parts[-1].high.max()) == (-49.0, 50.0)
         with pytest.raises(BadQuery, match="at least 5 points"):
-            group_curve(runs, ask(), most=2)
+            group_curve(runs, ask(), Range(2))

@@ -67,11 +67,10 @@ def test_lists_hold_one_kind_alone(run: Run, indexed: OpenRun, trained: bool, st
     assert found[place].key in [item.key for item in page.samples]
 
 
-@pytest.mark.parametrize("trained", [True, False, None])
-def test_groups_stand_where_their_samples_do(run: Run, indexed: OpenRun, trained: bool | None) -> None:
+def test_groups_stand_where_their_samples_do(run: Run, indexed: OpenRun) -> None:
     for step in range(0, 11, amount(3, 1)):
-        groups = query.groups(indexed, "train", step, trained=trained)
-        asked = SampleQuery(splits=("train",), step_min=step, step_max=step, trained=trained)
+        groups = query.groups(indexed, "train", step)
+        asked = SampleQuery(splits=("train",), step_min=step, step_max=step)
         found = list(run.samples(asked))
         assert sum(group.samples for group in groups) == len(found)
         for group in groups:
@@ -99,7 +98,6 @@ def test_what_annotations_say_is_counted_too(tmp_path: Path) -> None:
         assert (first.samples, first.discarded, second.discarded) == (3, 2, 0)
         assert query.samples(run, SampleQuery(trained=True)).total == 2
         assert query.samples(run, SampleQuery(trained=False)).total == 2
-        assert sum(group.samples for group in query.groups(run, "train", 0, trained=False)) == 2
 
 
 def test_means_of_splits_are_those_of_their_steps_whatever_says_what_was_discarded(tmp_path: Path) -> None:

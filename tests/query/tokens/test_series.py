@@ -46,7 +46,7 @@ def test_computed_series_agree_with_those_that_the_trainer_wrote(name: str, tmp_
 
 @pytest.mark.parametrize("name", EXPORTS)
 def test_dppo_takes_out_the_tokens_that_the_trainer_flagged(name: str, tmp_path: Path) -> None:
-    rule, compared = tokens.DPPO(), 0
+    rule, compared = tokens.DPPO, 0
     for sample in every_sample(DATA / name, tmp_path):
         series = all_series(sample)
         flags = series["is_masked"].values if "is_masked" in series else np.zeros(0)
@@ -56,7 +56,10 @@ def test_dppo_takes_out_the_tokens_that_the_trainer_flagged(name: str, tmp_path:
         assert inputs is not None
         found = rule.flags(inputs)
         known = ~np.isnan(flags) & ~np.isnan(inputs.deltas)
-        near = np.minimum(abs(inputs.deltas - rule.high), abs(inputs.deltas + rule.low)) <= 1e-6
+        near = (
+            np.minimum(abs(inputs.deltas - rule.thresholds["high"]), abs(inputs.deltas + rule.thresholds["low"]))
+            <= 1e-6
+        )
         for recorded, computed in (("is_masked", found.masked), ("is_masked_high", found.high)):
             differs = (series[recorded].values == 1) != computed
             assert not (differs & known & ~near).any(), recorded

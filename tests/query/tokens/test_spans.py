@@ -12,7 +12,7 @@ from rolloupe import query, text
 from rolloupe.errors import BadQuery
 from rolloupe.model import Locator, Part, Sample, SampleKey, SampleRow, TokenSeries, Turn
 from rolloupe.query import token_page
-from rolloupe.query.tokens.token_strings import each_readable, lengths_within, spans_of, texts_of_tokens
+from rolloupe.query.tokens.page import each_readable, lengths_within, spans_of, texts_of_tokens
 from rolloupe.tokenizer.vocabulary import BYTES
 from rolloupe.tokens import values_of
 from tests.index.support import opened

@@ -23,8 +23,7 @@ from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
 from rolloupe.query.run_tokens.statistics import token_series_answer
-from rolloupe.query.tokens.page import series_of
-from rolloupe.query.tokens.token_strings import texts_of_tokens
+from rolloupe.query.tokens.page import series_of, texts_of_tokens
 from rolloupe.questions import TokenChangeQuery, TokenSeriesQuery
 from rolloupe.tokens import DIFFERENCE, token_count
 from tests.index.support import opened

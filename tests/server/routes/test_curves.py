@@ -11,7 +11,7 @@ import pytest
 
 from rolloupe import Recorder, insight
 from rolloupe.index import OpenRun
-from rolloupe.query.run import trainer_files, trainer_metrics
+from rolloupe.query.run import trainer_files
 from rolloupe.record import launches
 from rolloupe.server.app import App
 from rolloupe.server.routes import curves
@@ -87,13 +87,13 @@ def test_one_request_for_many_curves_looks_at_the_trainers_files_of_each_run_onc
     app: App, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     looks: list[str] = []
-    version = trainer_metrics.current_version
+    version = trainer_files.current_version
 
     def look(run: OpenRun) -> str:
         looks.append(run.id)
         return version(run)
 
-    monkeypatch.setattr(trainer_metrics, "current_version", look)
+    monkeypatch.setattr(trainer_files, "current_version", look)
     asked = {"runs": [run_id(app)], "curves": [curve("trainer", name, source="") for name in ("loss", "kl", "lr")]}
     assert len(post(app, asked).json["curves"]) == 3
     assert looks == [run_id(app)]

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from rolloupe.query.engine import query_progress
+from rolloupe.query.engine import compile as compiling
+from rolloupe.query.samples import groups, listing
 from rolloupe.server.app import App
 from tests.server.support import get, run_path
 
@@ -19,10 +20,11 @@ def test_a_list_says_how_far_it_is_until_it_is_there(app: App, monkeypatch: pyte
         seen.append(get(app, f"{route}/progress{asked}8").json)
         own(found)
 
-    own = query_progress.count_found
-    monkeypatch.setattr(query_progress, "PART_ROWS", 8)
-    monkeypatch.setattr(query_progress, "FILE_ROWS", 0)
-    monkeypatch.setattr(query_progress, "count_found", count)
+    own = compiling.count_found
+    monkeypatch.setattr(compiling, "PART_ROWS", 8)
+    monkeypatch.setattr(compiling, "FILE_ROWS", 0)
+    for module in (groups, listing):
+        monkeypatch.setattr(module, "count_found", count)
     total = get(app, f"{route}{asked}").json["total"]
     nothing = {"done": 0, "of": 0, "found": 0}
     found = [total * part // 3 for part in range(3)]

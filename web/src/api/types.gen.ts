@@ -65,13 +65,13 @@ export interface ConfigRow {
   cut: number[];
 }
 
-/** How far a list is that someone waits for. All are 0 before the first look, and once the list is there. */
+/** The progress of a list. All numbers are 0 before it begins, and once the list is there. */
 export interface Progress {
-  /** The number of samples looked at. */
+  /** The number of samples searched so far. */
   done: number;
-  /** The number to look at; 0 until a question about a large run begins. */
+  /** The number of samples to search; 0 until a question about a large run begins. */
   of: number;
-  /** The number of samples or groups found among them. */
+  /** The number of matching samples or groups so far. */
   found: number;
 }
 
@@ -204,7 +204,7 @@ export interface CurvesRequest {
 /**
  * One curve of a run.
  *
- * `kind` says what `name` is a name of:
+ * `kind` decides the meaning of `name`:
  *
  * - `sample`: a numeric column or sample metric, over the samples that were trained on;
  * - `token`: a token series, over the tokens of a step;
@@ -229,10 +229,7 @@ export interface CurveQuery {
   /** One of `STATS`; empty for the default. */
   stat: string;
   options: CurveOptions;
-  /**
-   * The curve whose value at a step is the x of the step's point; None for the step itself.
-   * Its options that smooth it or leave out points do not count.
-   */
+  /** The curve whose value at a step is the x of the point, without its smoothing and cuts; None: the step is. */
   x: CurveQuery | null;
 }
 
@@ -240,10 +237,7 @@ export interface CurveQuery {
 export interface CurveOptions {
   /** For a mean: also return the standard deviation of each point. */
   spread: boolean;
-  /**
-   * Span in steps of a bias-corrected moving average of the values; 0 turns it off. -1 is the usual one: 10, but none
-   * for a curve of fewer than 30 points.
-   */
+  /** Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: 10, or 0 below 30 points. */
   smooth: number;
   /** For an evaluation: the minimum value of a correct answer; None takes the run's own. */
   threshold: number | null;
@@ -254,9 +248,8 @@ export interface CurveOptions {
   /** Leave out the first step of the curve. */
   skip_first: boolean;
   /**
-   * Leave out values that are further below the first or above the third quartile of the curve than so many times
-   * their distance (Tukey's rule, usually 1.5), but not those that the curve begins with, where a run learns; 0 keeps
-   * all.
+   * Leave out values that lie beyond the quartiles by more than this many times their distance (Tukey's rule, usually
+   * 1.5), except those at the beginning, where a run learns; 0 keeps all.
    */
   outliers: number;
   /** Subtract the first finite value of the curve from all values. */
@@ -914,8 +907,9 @@ export interface MaskRuleInfo {
 
 /** Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs. */
 export interface Limit {
-  /** The field of the rule that `value` is. */
+  /** The name of the threshold that `value` is. */
   threshold: string;
+  /** NaN: the limit takes no token out. */
   value: number;
   /** `high`: values above the limit are taken out; `low`: values below it. */
   side: "high" | "low";
@@ -1342,7 +1336,7 @@ export interface CacheStats {
   index_dir: string;
 }
 
-/** Of which split the brief is. */
+/** What is worth saying of a run in three sentences, each with the place that shows it. */
 export interface BriefQuery {
   /** A split, such as train. Default: train, or the first one. */
   split?: string | undefined;
@@ -1389,7 +1383,7 @@ export interface Evidence {
   samples: string[];
 }
 
-/** What findings are over. */
+/** What the reward pays for: phrases and behaviours, those that matter most first. */
 export interface FindingQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1498,7 +1492,7 @@ export interface ReadingList {
   counterexample: string;
 }
 
-/** Which trained samples to look at. */
+/** Where the gradient of the trained samples came from. */
 export interface GradientQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1596,7 +1590,7 @@ export interface PromptCounts {
   mixed: number;
 }
 
-/** Of which samples the parts of the reward are explained. */
+/** What each part of the reward pays for, as a formula. */
 export interface PartQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1663,7 +1657,7 @@ export interface PartTerm {
   where: string;
 }
 
-/** Which samples to check. */
+/** What is wrong with the samples, the certain rules first. */
 export interface LintQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1705,7 +1699,7 @@ export interface BrokenRule {
   samples: string[];
 }
 
-/** Of which split discarded samples are counted. */
+/** How many samples were discarded, by step and reason. */
 export interface DiscardQuery {
   /** The split, such as train. */
   split: string;
@@ -1727,7 +1721,7 @@ export interface RunDiscards {
   unfinished: number[];
 }
 
-/** Nothing but the run. */
+/** Where a run saved a checkpoint or was resumed, by step. */
 export interface LandmarkQuery {
 }
 
@@ -1756,7 +1750,7 @@ export interface Resumed {
   again: number;
 }
 
-/** Nothing but the run. */
+/** The names of the trainer's metrics. */
 export interface MetricNameQuery {
 }
 
@@ -1768,7 +1762,7 @@ export interface MetricNames {
   names: string[];
 }
 
-/** Of which split the columns are. */
+/** The columns to show, sort and filter samples by. */
 export interface ColumnQuery {
   /** The split, such as train. */
   split: string;
@@ -1805,7 +1799,7 @@ export interface ColumnInfo {
   is_empty: boolean;
 }
 
-/** An unfinished filter, and the samples that it is for. */
+/** How an unfinished filter may go on. */
 export interface CompletionQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1834,7 +1828,7 @@ export interface Suggestion {
   note: string;
 }
 
-/** How evaluations are graded, and for which k. */
+/** Every evaluation by step. */
 export interface EvalQuery {
   /** The sample metric that grades answers. Default: the run's own. */
   metric?: string | undefined;
@@ -1881,7 +1875,7 @@ export interface EvalStep {
   prompts_at: number[];
 }
 
-/** Which prompts of a split to show, how they are graded, and in which order. */
+/** The prompts of a split by its steps, a page of them. */
 export interface GridQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -1899,11 +1893,11 @@ export interface GridQuery {
   sort?: string | undefined;
   /** How many prompts to skip. */
   offset?: number | undefined;
-  /** At most so many prompts. */
+  /** The maximum number of prompts. */
   limit?: number | undefined;
 }
 
-/** Prompts by steps, a page of them. */
+/** Prompts by steps, a page of them: `total` prompts of the requested kind. */
 export interface PromptGrid {
   run: string;
   version: string;
@@ -1918,7 +1912,7 @@ export interface PromptGrid {
   total: number;
   offset: number;
   prompts: PromptScores[];
-  /** Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference. */
+  /** Number of prompts by verdict; `unbeaten` counts those without an answer that beat its reference. */
   counts: Record<string, number>;
   /** Training prompts that appear at only one step; the grid leaves them out. */
   once: number;
@@ -1938,7 +1932,7 @@ export interface PromptScores {
   beat: boolean | null;
 }
 
-/** A prompt at a step, and how its answers are graded. */
+/** The answers to a prompt at a step, graded. */
 export interface AnswerQuery {
   /** The split, such as train. */
   split: string;
@@ -1970,7 +1964,7 @@ export interface Answer {
   preview: string;
 }
 
-/** A prompt at a step. */
+/** The samples of a prompt at a step. */
 export interface PromptSampleQuery {
   /** The split, such as train. */
   split: string;
@@ -1999,7 +1993,7 @@ export interface PromptSample {
   preview: string;
 }
 
-/** A prompt, by its name or as that of a sample. */
+/** Where a run answers one prompt, by split and step. */
 export interface SameQuery {
   /** A sample with the prompt. */
   id?: string | undefined;
@@ -2033,7 +2027,7 @@ export interface SameStep {
   response_tokens: WireNumber;
 }
 
-/** Sample metrics at a step. */
+/** Sample metrics at one step, with histograms and the values of its samples. */
 export interface StepValueQuery {
   /** The split, such as train. */
   split: string;
@@ -2041,7 +2035,7 @@ export interface StepValueQuery {
   step: number;
   /** Metrics with a histogram and a value for each sample. */
   names?: string[] | undefined;
-  /** Metrics of which only the statistics are wanted. */
+  /** Metrics whose statistics alone are wanted. */
   also?: string[] | undefined;
 }
 
@@ -2089,7 +2083,7 @@ export interface StepSample {
   values: WireNumber[];
 }
 
-/** The samples whose series are named. */
+/** The token series that samples of a run have. */
 export interface TokenSeriesQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -2123,11 +2117,11 @@ export interface TokenCoverage {
   samples: number;
   /** How many of them the pass over tokens has not reached: the answer lacks their tokens. */
   pending: number;
-  /** How many samples of these files have tokens that could not be read. */
+  /** How many samples in these files have tokens that could not be read. */
   unread: number;
 }
 
-/** A series, by step. */
+/** A token series at each step that has values. */
 export interface TokenStepQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -2165,7 +2159,7 @@ export interface RunTokenSteps {
   coverage: TokenCoverage;
 }
 
-/** A series at a step, by position. */
+/** The mean of a token series by position at one step. */
 export interface TokenPositionQuery {
   /** One split. Default: all. */
   split?: string | undefined;
@@ -2194,7 +2188,7 @@ export interface RunTokenPositions {
   coverage: TokenCoverage;
 }
 
-/** The samples whose tokens rules take out. */
+/** What each rule takes out of the loss, by step. */
 export interface TokenMaskQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -2233,7 +2227,7 @@ export interface MaskSteps {
   update_lost: WireNumber[];
 }
 
-/** Which words to list. */
+/** Words with most KL, or the most frequent. */
 export interface TokenWordQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -2245,7 +2239,7 @@ export interface TokenWordQuery {
   step?: number | null | undefined;
   /** kl for the words with most KL, tokens for the most frequent. */
   by?: string | undefined;
-  /** At most so many words. */
+  /** The maximum number of words. */
   limit?: number | undefined;
 }
 
@@ -2282,7 +2276,7 @@ export interface Word {
   is_exact: boolean;
 }
 
-/** Two steps whose words are compared. */
+/** Words that gain and lose most between two steps. */
 export interface TokenChangeQuery {
   /** The split, such as train. */
   split: string;
@@ -2292,9 +2286,9 @@ export interface TokenChangeQuery {
   after: number;
   /** probability, or share of all tokens. */
   by?: string | undefined;
-  /** Only words that are at least so often a token. */
+  /** The minimum number of tokens of a word. */
   min_tokens?: number | undefined;
-  /** At most so many words on either side. */
+  /** The maximum number of words on either side. */
   limit?: number | undefined;
 }
 
@@ -2321,7 +2315,7 @@ export interface ChangedWord {
   change: number;
 }
 
-/** Which extreme tokens to list. */
+/** The tokens with the most extreme values of a series. */
 export interface WorstTokenQuery {
   /** The first step. */
   step_min?: number | null | undefined;
@@ -2339,7 +2333,7 @@ export interface WorstTokenQuery {
   series: string;
   /** The highest values, or the lowest. */
   side?: "high" | "low" | undefined;
-  /** At most so many tokens. */
+  /** The maximum number of tokens. */
   limit?: number | undefined;
 }
 

@@ -20,16 +20,19 @@ class RunFiles(OpenedRun):
     @property
     def config(self) -> dict[str, Any]:
         """Return the run's configuration as its trainer wrote it; empty if the run has no configuration."""
-        return queries.config(self.indexed())
+        run = self.indexed()
+        return run.format.config(run.info)
 
     @property
     def checkpoints(self) -> list[Checkpoint]:
         """Return the checkpoints, in order: `name`, `step`, `paths`, `extra`."""
-        return queries.checkpoints(self.indexed())
+        run = self.indexed()
+        return run.format.checkpoints(run.info)
 
     def code_diff(self) -> str:
         """Return how the run's code differed from its repository; empty if the run did not record it."""
-        return queries.code_diff(self.indexed())
+        run = self.indexed()
+        return run.format.code_diff(run.info)
 
     def logtree(self, step: int, split: str | None = None) -> LogNode:
         """Return the trainer's log of a step, as an outline of plain text. Raises `NotFound` without one."""
@@ -37,11 +40,13 @@ class RunFiles(OpenedRun):
 
     def logtrees(self) -> list[tuple[str, int]]:
         """Return the splits and steps for which `logtree` has an outline."""
-        return queries.logtrees(self.indexed())
+        run = self.indexed()
+        return run.format.logtrees(run.info)
 
     def report_files(self, step: int, split: str | None = None) -> dict[str, bytes]:
         """Return the trainer's log of a step as its files hold it: `tree` (JSON) and `page` (HTML), if present."""
-        return queries.report_files(self.indexed(), split or self._first_split(), step)
+        run = self.indexed()
+        return run.format.report_files(run.info, split or self._first_split(), step)
 
     @overload
     def conversations(self, step: int, split: str | None = None) -> list[LoggedTranscript]: ...
@@ -59,9 +64,10 @@ class RunFiles(OpenedRun):
         conversations of all steps (or of a split), one outline after another; if a conversation belongs to a sample,
         `sample` is its id.
         """
+        run = self.indexed()
         if step is None:
-            return queries.all_conversations(self.indexed(), split)
-        return queries.conversations(self.indexed(), split or self._first_split(), step)
+            return queries.all_conversations(run, split)
+        return run.format.conversations(run.info, split or self._first_split(), step)
 
     def problems(self) -> list[Problem]:
         """Return the records that could not be read, and annotations without a sample: file, byte range, reason."""

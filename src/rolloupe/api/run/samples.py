@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rolloupe.query import (
         Discards,
         EvalSummary,
-        Grid,
         GroupSummary,
         Judge,
+        PromptGrid,
         Recurrence,
         SampleQuery,
         SeriesPoint,
@@ -264,7 +264,7 @@ class RunSamples(OpenedRun):
         step_max: int | None = None,
         offset: int = 0,
         limit: int = 100,
-    ) -> "Grid":
+    ) -> "PromptGrid":
         """Return a page of the prompts of a split, with the number of answers and of correct ones at each step.
 
         `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or

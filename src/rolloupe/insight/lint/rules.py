@@ -157,7 +157,7 @@ def policy_lag(data: LintData) -> Breach | None:
     versions where it names no limit.
     """
     lag = _lag(data)
-    most = max(_declared(query.config(data.run), DEEPEST), default=None)
+    most = max(_declared(data.run.format.config(data.run.info), DEEPEST), default=None)
     limit = USUAL if most is None else most
     with np.errstate(invalid="ignore"):
         bad = data.trained & np.isfinite(lag) & (lag > limit)

@@ -1,7 +1,7 @@
 """The curves that a run has: their queries, with words for people, in sections."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rolloupe import tokens
 from rolloupe.derive import PREFIX, summary_of, token_metrics
@@ -15,17 +15,15 @@ from rolloupe.query.curves.points import (
     group_counts,
     outcomes,
     share_counts,
-    share_wholes,
 )
 from rolloupe.query.curves.records import CurveOptions, CurveQuery
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.run.columns import ColumnInfo, catalogue
-from rolloupe.query.run.trainer_metrics import metric_table
-from rolloupe.query.run_tokens.statistics import RECORDED, masked_by_rule, usual_rules
-from rolloupe.query.steps.discards import discards
-from rolloupe.query.steps.moments import sample_number, sample_points, token_points, token_series_names
+from rolloupe.query.run.trainer_files import metric_table
+from rolloupe.query.run_tokens.statistics import masked_by_rule, usual_rules
+from rolloupe.query.steps.moments import discards, sample_number, sample_points, token_points, token_series_names
 from rolloupe.query.steps.summaries import first_split
 
 REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS = (
@@ -46,7 +44,7 @@ class CurveEntry(NamedTuple):
     title: str
     section: str
     unit: str = ""
-    about: str = ""  # its meaning in a sentence; empty where only the framework knows it
+    about: str = ""  # its meaning in a sentence; empty if only the framework knows it
     low: float | None = None  # the bounds of the values of its samples; None where they are unknown
     high: float | None = None
 
@@ -64,7 +62,7 @@ def curve_catalogue(run: OpenRun, split: str = "") -> list[CurveEntry]:
 
 
 def curve_name(query: CurveQuery) -> str:
-    """Return the name of a curve: that of a metric of the trainer, or its kind and what it is of."""
+    """Return the name of a curve: the name of the trainer's metric, or the kind of the curve and the name in it."""
     if query.kind == "trainer":
         return query.name
     parts = [query.kind, query.name or query.source.removeprefix("eval/"), query.options.reason]
@@ -95,12 +93,12 @@ def named_curve(run: OpenRun, name: str) -> CurveQuery:
 
 
 def _of_samples(run: OpenRun, split: str, columns: Sequence[ColumnInfo]) -> Iterator[CurveEntry]:
-    """Yield the columns with a finite number; where annotations may hold another one, nobody knows the bounds."""
+    """Yield the columns with a finite number; if annotations may hold others, the bounds are unknown."""
     annotated = run.snapshot().annotated()
     for column in columns:
         if column.kind != "number" or column.name == "step":
             continue
-        is_there = column.source != "fixed" or any(share_wholes(run, ZERO_ADVANTAGE, split).values())
+        is_there = column.source != "fixed" or share_counts(run, ZERO_ADVANTAGE, split)
         if column.low is None and not (column.name in annotated and is_there):
             continue
         query = CurveQuery(kind="sample", name=column.name, source=split)
@@ -123,25 +121,23 @@ def _section(column: ColumnInfo) -> str:
 
 def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
     for name, (title, about) in GROUP_SHARES.items() if group_counts(run, split) else ():
-        query = CurveQuery(kind="group", name=name, source=split)
-        yield CurveEntry(query, title, GROUPS, "share of groups", about)
+        yield _entry(split, "group", name, title, GROUPS, "share of groups", about)
     for name in (DISCARDED, *STATUSES):
-        if name != "unknown" and any(share_counts(run, name, split).values()):
+        if name != "unknown" and any(chosen for chosen, _ in share_counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step, discarded ones too"
-            query = CurveQuery(kind="share", name=name, source=split)
-            yield CurveEntry(query, name.capitalize(), LENGTH, "share of samples", about)
+            yield _entry(split, "share", name, name.capitalize(), LENGTH, "share of samples", about)
     for reason in sorted({discard.reason for discard in discards(run, split)}):
         about = f"samples that were discarded for the reason {reason}, of all samples of the step"
-        query = CurveQuery(kind="share", name=DISCARDED, source=split, options=CurveOptions(reason=reason))
-        yield CurveEntry(query, f"Discarded: {reason}", LENGTH, "share of samples", about)
-    if any(share_wholes(run, ZERO_ADVANTAGE, split).values()):
+        options = CurveOptions(reason=reason)
+        yield _entry(
+            split, "share", DISCARDED, f"Discarded: {reason}", LENGTH, "share of samples", about, options=options
+        )
+    if share_counts(run, ZERO_ADVANTAGE, split):
         about = "samples with an advantage of 0: nothing is learned from them; of the trained samples with an advantage"
-        query = CurveQuery(kind="share", name=ZERO_ADVANTAGE, source=split)
-        yield CurveEntry(query, "Zero advantage", GROUPS, "share of samples", about)
+        yield _entry(split, "share", ZERO_ADVANTAGE, "Zero advantage", GROUPS, "share of samples", about)
 
 
 def _of_lengths(run: OpenRun, split: str, names: Collection[str]) -> Iterator[CurveEntry]:
-    """Yield curves that show whether longer answers are better."""
     if "reward" not in names:
         return
     judge = judge_of(run, split)
@@ -149,12 +145,11 @@ def _of_lengths(run: OpenRun, split: str, names: Collection[str]) -> Iterator[Cu
     for name, title in (("length_right", "Length, right"), ("length_wrong", "Length, wrong")):
         if outcomes(run, split, name):
             about = f"mean response tokens of {name.removeprefix('length_')} answers, {graded}"
-            yield CurveEntry(CurveQuery(kind="outcome", name=name, source=split), title, LENGTH, "tokens", about)
+            yield _entry(split, "outcome", name, title, LENGTH, "tokens", about)
     name = next((length for length in ("response_tokens", "response_chars") if length in names), "")
     if name and correlations(run, name, split):
         about = f"Pearson's r of the reward and {name}, over the trained samples of a step"
-        query = CurveQuery(kind="correlation", name=name, source=split)
-        yield CurveEntry(query, "Correlation of reward and length", LENGTH, "", about)
+        yield _entry(split, "correlation", name, "Correlation of reward and length", LENGTH, "", about)
 
 
 def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
@@ -162,57 +157,54 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         if not token_points(run, name, split):
             continue
         kind = tokens.kind_of(name)
-        yield CurveEntry(CurveQuery(kind="token", name=name, source=split), kind.title, TOKENS, "", kind.about)
+        yield _entry(split, "token", name, kind.title, TOKENS, "", kind.about)
     rules = masked_by_rule(run, split)
     for rule in usual_rules(run, rules):
         if any(shares.update_lost is not None for shares in rules[rule].values()):
-            title = next((known.title for known in tokens.MASK_RULES if known.name == rule), rule)
-            lost_to, taker = ("masks", "the trainer's flags") if rule == RECORDED else (title, f"the rule {title}")
-            taken = "take" if rule == RECORDED else "takes"
-            about = f"what {taker} {taken} from the update of the recorded tokens"
-            query = CurveQuery(kind="mask", name=rule, source=split)
-            yield CurveEntry(query, f"Update lost to {lost_to}", TOKENS, "share of the update", about)
+            title, takes = tokens.UPDATES[rule].title, f"the rule {tokens.UPDATES[rule].title} takes"
+            if rule == tokens.RECORDED:
+                title, takes = "masks", "the trainer's flags take"
+            about = f"what {takes} from the update of the recorded tokens"
+            yield _entry(split, "mask", rule, f"Update lost to {title}", TOKENS, "share of the update", about)
 
 
 def _of_evals(run: OpenRun) -> Iterator[CurveEntry]:
-    """Yield scores, each pass@k that is not the score again, and the share of right answers where that differs."""
+    """Yield scores, and each pass@k and share of right answers that differs from the score."""
     for name in evaluations(run):
         title, summary = name.removeprefix("eval/"), eval_summary(run, name, "", None, ())
         steps, judge = summary.steps, f"{summary.metric}, {summary.reason}"
-        query = CurveQuery(kind="eval", source=name, stat="score")
-        yield CurveEntry(query, title, EVALS, "", f"the mean score of {name}")
+        yield _entry(name, "eval", "", title, EVALS, "", f"the mean score of {name}", stat="score")
         for at, k in enumerate(summary.ks):
             if k > 1 or any(step.score != step.pass_at[at] for step in steps):
                 answers = "an answer is" if k == 1 else f"one of {k} answers is"
                 about = f"probability that {answers} right, mean over the prompts of {name}: {judge}"
-                query = CurveQuery(kind="eval", source=name, stat="pass_at", options=CurveOptions(k=k))
-                yield CurveEntry(query, f"{title} pass@{k}", EVALS, "share of prompts", about)
+                more: dict[str, Any] = {"stat": "pass_at", "options": CurveOptions(k=k)}
+                yield _entry(name, "eval", "", f"{title} pass@{k}", EVALS, "share of prompts", about, **more)
         if any(step.correct not in (step.score, step.pass_at[0]) for step in steps):
             about = (
                 f"share of all answers of {name} that are right: {judge}; a prompt with more answers counts for more"
             )
-            query = CurveQuery(kind="eval", source=name, stat="correct")
-            yield CurveEntry(query, f"{title}: right answers", EVALS, "share of answers", about)
+            yield _entry(name, "eval", "", f"{title}: right answers", EVALS, "share of answers", about, stat="correct")
 
 
 def _of_progress(run: OpenRun, split: str, names: Collection[str]) -> Iterator[CurveEntry]:
-    """Yield curves that make a good x of a chart in place of the step."""
     if metric_table(run).start_s is not None:
         about = "seconds since the first time that the trainer logged"
-        yield CurveEntry(CurveQuery(kind="elapsed"), "Elapsed time", PROGRESS, "s", about)
+        yield _entry("", "elapsed", "", "Elapsed time", PROGRESS, "s", about)
     name = next((length for length in ("total_tokens", "response_tokens") if length in names), "")
     if name:
         about = f"{name} of the trained samples of a step and of all steps before it"
-        query = CurveQuery(kind="cumulative", name=name, source=split)
-        yield CurveEntry(query, "Tokens so far", PROGRESS, "tokens", about)
+        yield _entry(split, "cumulative", name, "Tokens so far", PROGRESS, "tokens", about)
 
 
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:
-    def by_parts(name: str) -> tuple[str, ...]:
-        """Metrics of one section stand together, those of few parts first."""
-        *section, last = name.split("/")
-        return (*section, "", last)
+    """Metrics of one section stand together, those of few parts first."""
+    parted = sorted((*name.split("/")[:-1], "", name.rpartition("/")[2]) for name in metric_table(run).columns)
+    for *section, _, last in parted:
+        yield _entry("", "trainer", "/".join((*section, last)), last, "/".join(section) or TRAINER)
 
-    for name in sorted(metric_table(run).columns, key=by_parts):
-        section, _, rest = name.rpartition("/")
-        yield CurveEntry(CurveQuery(kind="trainer", name=name), rest, section or TRAINER)
+
+def _entry(
+    source: str, kind: str, name: str, title: str, section: str, unit: str = "", about: str = "", **more: Any
+) -> CurveEntry:
+    return CurveEntry(CurveQuery(kind=kind, name=name, source=source, **more), title, section, unit, about)

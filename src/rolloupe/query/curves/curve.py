@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
+from rolloupe.model import LARGEST
 from rolloupe.query.curves.points import points_of
-from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveOptions, CurveQuery, Floats, Ints
+from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveQuery, Floats, Ints
 from rolloupe.query.engine.names import unknown
-from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.query.evals.scores import MAX_K
+from rolloupe.query.run.trainer_files import metric_table
 
 GREATEST = 1e100  # beyond it, the distance of two numbers may overflow: such an x counts as none
 MAX_SPAN_STEPS = 1_000_000
-MAX_K = 10_000
 MAX_OUTLIERS = 1000
 
-LARGEST = float(np.finfo(np.float64).max)
 LAST_STEP = 2**63 - 1
 MOST_E = 200.0  # weights within a block differ by less than e to this power, so that sums of them overflow nowhere
 SCALED = 2.0**-300  # sums of larger numbers than 1e150, times the weights of a block, would overflow without it
@@ -36,8 +36,8 @@ SCALED = 2.0**-300  # sums of larger numbers than 1e150, times the weights of a 
 USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
 """The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
 
-LEAST_POINTS = 5  # fewer points leave no room for the first, the last, and the extremes of one bucket
-LEAST_OF_BAND = LEAST_POINTS + 2  # fewer points leave no room for the extremes of a band
+LEAST_POINTS = 5  # room for the first point, the last, and the extremes of one bucket
+LEAST_OF_BAND = LEAST_POINTS + 2  # room for the extremes of a band, too
 Places = NDArray[np.intp]
 Band = tuple[Floats, Floats]  # the lower and the upper ends around each value
 
@@ -56,32 +56,25 @@ ALL_STEPS = Range()
 def curves(run: OpenRun, queries: Sequence[CurveQuery], *, most: int | None = None) -> list[Curve]:
     """Return several curves. Raises as `curve` does."""
     with listing_once():  # each asks which files hold the trainer's metrics
-        return [curve(run, query, most=most) for query in queries]
+        return [curve(run, query, Range(most)) for query in queries]
 
 
-def curve(
-    run: OpenRun,
-    query: CurveQuery,
-    *,
-    most: int | None = None,
-    step_min: int | None = None,
-    step_max: int | None = None,
-) -> Curve:
-    """Return one curve, of the steps from `step_min` to `step_max`, in at most `most` points.
+def curve(run: OpenRun, query: CurveQuery, shown: Range = ALL_STEPS) -> Curve:
+    """Return one curve, or the part of it that is shown.
 
     The extremes of a longer curve and of its band survive. The moving average, the bounds of outliers and the start of
     a curve from zero are those of the whole curve.
 
     Raises `BadQuery` for unknown names and for invalid options, `NotFound` for an unknown evaluation.
     """
-    check_range(most)
-    return cut(whole_curve(run, query), Range(most, step_min, step_max))[0]
+    check_range(shown)
+    return cut(whole_curve(run, query), shown)[0]
 
 
-def check_range(most: int | None) -> None:
+def check_range(shown: Range) -> None:
     """Raise `BadQuery` for fewer points than a curve has."""
-    if most is not None and most < LEAST_POINTS:
-        raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {most} were requested")
+    if shown.most is not None and shown.most < LEAST_POINTS:
+        raise BadQuery(f"a curve has at least {LEAST_POINTS} points; {shown.most} were requested")
 
 
 def check_curve(query: CurveQuery) -> None:
@@ -94,18 +87,18 @@ def check_curve(query: CurveQuery) -> None:
     if options.band and options.band not in BANDS:
         raise unknown("band", options.band, BANDS)
     if not USUAL <= options.smooth <= MAX_SPAN_STEPS:
-        meaning = f"a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off, -1 is usual"
-        raise BadQuery(f"smooth is {options.smooth}; {meaning}")
+        span = f"a span has 1 to {MAX_SPAN_STEPS:,} steps; 0 turns smoothing off, -1 is usual"
+        raise BadQuery(f"smooth is {options.smooth}; {span}")
     if not 1 <= options.k <= MAX_K:
         raise BadQuery(f"k is {options.k}; the k of pass@k is a whole number from 1 to {MAX_K:,}")
-    if options.threshold is not None and not math.isfinite(options.threshold):
-        raise BadQuery(f"threshold is {options.threshold}; it must be a finite number")
     if not 0 <= options.outliers <= MAX_OUTLIERS:
-        meaning = f"a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
-        raise BadQuery(f"outliers is {options.outliers}; {meaning}")
-    for name, end in (("x_min", options.x_min), ("x_max", options.x_max)):
-        if end is not None and not math.isfinite(end):
-            raise BadQuery(f"{name} is {end}; it must be a finite number")
+        raise BadQuery(
+            f"outliers is {options.outliers}; a factor is a number up to {MAX_OUTLIERS:,}, 0 keeps all values"
+        )
+    numbers = {"threshold": options.threshold, "x_min": options.x_min, "x_max": options.x_max}
+    for name, number in numbers.items():
+        if number is not None and not math.isfinite(number):
+            raise BadQuery(f"{name} is {number}; it must be a finite number")
     if query.x is not None:
         if query.x.x is not None:
             raise BadQuery("the x of a curve has no x of its own")
@@ -126,6 +119,12 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
         is_out = (points.values < least) | (points.values > most)
         is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)  # not the first ones: there it learns
         points, outliers = _at(points, ~is_out), points.steps[is_out]
+    reach = None
+    if len(outliers):
+        every = np.union1d(points.steps, outliers)
+        x = every.astype(np.float64) if query.x is None else _x_of(run, query.x, every)
+        x = x[np.abs(x) <= GREATEST]
+        reach = (float(x.min()), float(x.max())) if len(x) else None
     finite = points.values[np.isfinite(points.values)]
     start = float(finite[0]) if options.from_zero and len(finite) else 0.0
     low, high, smooth = (
@@ -141,17 +140,17 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
         smooth=smooth,
         points=len(points.steps),
         left_out=len(outliers),
-        reach=_reach(run, query, points.steps, outliers),
+        reach=reach,
         x=None if query.x is None else _x_of(run, query.x, points.steps),
         x_start_s=metric_table(run).start_s if is_elapsed else None,
     )
 
 
 def _shifted(values: Floats, start: float) -> Floats:
-    """Subtract a start. A number too large for a float becomes the largest one, and an infinity stays one."""
+    """Subtract a start. A number too large for a float becomes the largest float, and infinities stay."""
     with np.errstate(over="ignore"):
         moved = values - start
-    return np.where(np.isfinite(values) & np.isinf(moved), np.copysign(np.finfo(np.float64).max, moved), moved)
+    return np.where(np.isfinite(values) & np.isinf(moved), np.copysign(LARGEST, moved), moved)
 
 
 def _x_of(run: OpenRun, query: CurveQuery, steps: Ints) -> Floats:
@@ -163,18 +162,8 @@ def _x_of(run: OpenRun, query: CurveQuery, steps: Ints) -> Floats:
     return np.where(other.steps[at] == steps, other.values[at], np.nan)
 
 
-def _reach(run: OpenRun, query: CurveQuery, steps: Ints, outliers: Ints) -> tuple[float, float] | None:
-    """Return the least and the greatest x of a curve with its outliers; None without outliers."""
-    if not len(outliers):
-        return None
-    every = np.union1d(steps, outliers)
-    x = every.astype(np.float64) if query.x is None else _x_of(run, query.x, every)
-    x = x[np.abs(x) <= GREATEST]
-    return (float(x.min()), float(x.max())) if len(x) else None
-
-
 def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
-    """Return a part of a curve, and the places of its points. The x of the whole may be NaN."""
+    """Return a part of a curve, and the places of its points. The `x` of the whole may be NaN."""
     first = 0 if shown.step_min is None else int(np.searchsorted(whole.steps, shown.step_min, "left"))
     stop = len(whole.steps) if shown.step_max is None else int(np.searchsorted(whole.steps, shown.step_max, "right"))
     inside = np.arange(first, max(first, stop))
@@ -183,17 +172,19 @@ def cut(whole: Curve, shown: Range) -> tuple[Curve, Places]:
     if whole.x is not None:
         is_known = np.abs(x[inside]) <= GREATEST
         inside, without_x = inside[is_known], int(np.count_nonzero(~is_known))
-    within = inside[_in_range(x[inside], whole.query.options)]
-    chosen = within
+    low, high = whole.query.options.x_min, whole.query.options.x_max
+    if low is not None or high is not None:  # a neighbour on both sides belongs to the range
+        order = np.argsort(x[inside], kind="stable")
+        ordered = x[inside][order]
+        first = 0 if low is None else max(0, int(np.searchsorted(ordered, low, "left")) - 1)
+        stop = len(order) if high is None else int(np.searchsorted(ordered, high, "right")) + 1
+        inside = inside[np.sort(order[first:stop])]
+    chosen = inside
     if shown.most is not None:
-        points = _at(whole, within)
-        band = _band(points)
-        if points.x is None:
-            chosen = within[places(points.values, shown.most, band)]
-        else:
-            chosen = within[places_across(points.x, points.values, shown.most, band)]
+        points = _at(whole, inside)
+        chosen = inside[places(points.values, shown.most, _band(points), points.x)]
     reach = whole.reach if shown.step_min is shown.step_max is None else None
-    part = _at(whole, chosen)._replace(points=len(within), without_x=without_x, reach=reach)
+    part = _at(whole, chosen)._replace(points=len(inside), without_x=without_x, reach=reach)
     return part, chosen
 
 
@@ -201,16 +192,6 @@ def _at(curve: Curve, places: Places | NDArray[np.bool_]) -> Curve:
     fields = curve._asdict().items()
     arrays: dict[str, Any] = {name: array[places] for name, array in fields if isinstance(array, np.ndarray)}
     return curve._replace(**arrays)
-
-
-def _in_range(x: Floats, options: CurveOptions) -> Places:
-    """Return the ascending places of the points in the range of x, and of its neighbours on both sides."""
-    if options.x_min is None and options.x_max is None:
-        return np.arange(len(x))
-    order = np.argsort(x, kind="stable")
-    first = 0 if options.x_min is None else max(0, int(np.searchsorted(x[order], options.x_min, "left")) - 1)
-    stop = len(x) if options.x_max is None else int(np.searchsorted(x[order], options.x_max, "right")) + 1
-    return np.sort(order[first:stop])
 
 
 def _band(curve: Curve) -> Band | None:
@@ -236,8 +217,8 @@ def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
     of the weights corrects the bias of the start (Kingma and Ba 2015, section 3), so that a constant curve stays
     constant.
 
-    In a block of points, the weights relative to its first point grow, by 1 / w a step; the sums up to each point, over
-    the sums of the weights, are the averages.
+    Within a block of points, weights are relative to the first point and grow by 1 / w each step. The weighted sum up
+    to a point, divided by the sum of the weights, is the average there.
     """
     keep = 1 - 2 / (span_steps + 1)
     result = np.full(len(values), np.nan)
@@ -267,9 +248,9 @@ def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
 def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
     """Return the least and the greatest value that is no outlier.
 
-    They are `factor` times the distance of the quartiles beyond these (Tukey 1977). Quartiles are those of the finite
-    values, interpolated linearly. There are no bounds without any, nor where the quartiles are equal: a share that is
-    mostly zero would lose all that it shows.
+    They lie `factor` times the distance of the quartiles beyond these (Tukey 1977). The quartiles are of the finite
+    values, interpolated linearly. If they are equal, there are no bounds: a share that is mostly zero would lose all
+    other values.
     """
     finite = values[np.isfinite(values)]
     if not len(finite):
@@ -281,14 +262,26 @@ def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
         return low - factor * (high - low), high + factor * (high - low)
 
 
-def places(values: Floats, most: int, band: Band | None = None) -> Places:
-    """Return ascending places: at most `most` (at least `LEAST_POINTS`), the first and the last included."""
-    count = len(values)
-    if count <= most:
-        return np.arange(count)
+def places(values: Floats, most: int, band: Band | None = None, x: Floats | None = None) -> Places:
+    """Return ascending places: at most `most` (at least `LEAST_POINTS`), those of the least and greatest x included.
+
+    Without `x`, values lie evenly. Each `x` is finite; it may fall, repeat, and lie unevenly.
+    """
+    if len(values) <= most:
+        return np.arange(len(values))
+    lows, highs = [values], [values]
+    if band is not None and most >= LEAST_OF_BAND:
+        lows, highs = [values, band[0]], [values, band[1]]
     is_nan = np.isnan(values)
-    low, high = _ends(values, band, most)
-    size = -(-count // _buckets(most, len(low) + len(high) + bool(is_nan.any())))
+    buckets = max(1, (max(most, LEAST_POINTS) - 2) // (len(lows) + len(highs) + bool(is_nan.any())))
+    if x is None:
+        return _places_by_size(lows, highs, is_nan, buckets)
+    return _places_by_width(x, [*lows, *(-array for array in highs)], is_nan, buckets)
+
+
+def _places_by_size(lows: list[Floats], highs: list[Floats], is_nan: NDArray[np.bool_], buckets: int) -> Places:
+    count = len(is_nan)
+    size = -(-count // buckets)
     starts = np.arange(0, count, size)
 
     def rows(array: Floats, fill: float) -> Floats:
@@ -297,8 +290,8 @@ def places(values: Floats, most: int, band: Band | None = None) -> Places:
 
     gaps = rows(is_nan.astype(np.float64), 0.0)
     picks = [
-        *(starts + rows(array, np.inf).argmin(axis=1) for array in low),
-        *(starts + rows(array, -np.inf).argmax(axis=1) for array in high),
+        *(starts + rows(array, np.inf).argmin(axis=1) for array in lows),
+        *(starts + rows(array, -np.inf).argmax(axis=1) for array in highs),
         (starts + gaps.argmax(axis=1))[gaps.any(axis=1)],
         np.array([0, count - 1]),
     ]
@@ -307,37 +300,14 @@ def places(values: Floats, most: int, band: Band | None = None) -> Places:
     return np.flatnonzero(is_chosen)
 
 
-def places_across(x: Floats, values: Floats, most: int, band: Band | None = None) -> Places:
-    """Return ascending places: at most `most`, those of the least and of the greatest x included.
-
-    Each x is finite; it may fall, repeat, and lie unevenly. Buckets of equal width are columns of a picture: a crowd of
-    points takes none from a sparse stretch.
-    """
-    count = len(values)
-    if count <= most:
-        return np.arange(count)
-    is_nan = np.isnan(values)
-    lows, highs = _ends(values, band, most)
-    buckets = _buckets(most, len(lows) + len(highs) + bool(is_nan.any()))
+def _places_by_width(x: Floats, lows: list[Floats], is_nan: NDArray[np.bool_], buckets: int) -> Places:
+    """Buckets of equal width are columns of a picture: a crowd of points takes none from a sparse stretch."""
     low, high = x.min(), x.max()
     width = (high - low) / buckets or 1.0
     column = np.minimum(((x - low) / width).astype(np.int64), buckets - 1)
     picks = [np.array([x.argmin(), x.argmax()])]
-    arrays = [*lows, *(-array for array in highs)]
-    keys = [*((array, ~np.isnan(array)) for array in arrays), (x, is_nan)]
-    for key, among in keys:
+    for key, among in [*((array, ~np.isnan(array)) for array in lows), (x, is_nan)]:
         at = np.flatnonzero(among)
         order = at[np.lexsort((key[at], column[at]))]
         picks.append(order[np.diff(column[order], prepend=-1) > 0])
     return np.unique(np.concatenate(picks))
-
-
-def _ends(values: Floats, band: Band | None, most: int) -> tuple[list[Floats], list[Floats]]:
-    """Return the arrays whose bucket minima, and maxima, are kept."""
-    if band is None or most < LEAST_OF_BAND:
-        return [values], [values]
-    return [values, band[0]], [values, band[1]]
-
-
-def _buckets(most: int, each: int) -> int:
-    return max(1, (max(most, LEAST_POINTS) - 2) // each)

@@ -1,8 +1,7 @@
 """The distribution of a sample metric: at one step with histograms, and over the steps of a run."""
 
 import math
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from rolloupe.columns import KNOWN
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import Real
+from rolloupe.model import LARGEST, Real
 from rolloupe.query.curves.curve import ALL_STEPS, Range
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import StepAnswers
@@ -24,7 +23,6 @@ from rolloupe.questions import StepValueQuery
 
 MOST_BINS = 48  # more rows of a heat map than this are hard to tell apart
 NARROWEST = 1e-12  # the narrowest bins, as a share of the largest value: the digits of narrower ones are lost
-LARGEST = sys.float_info.max
 
 MAX_NAMES = 8
 
@@ -32,7 +30,7 @@ MAX_SAMPLES = 5000
 
 KEPT_STEPS = 200_000
 
-_counts = StepAnswers[Mapping[int, int]](lambda counts: counts, KEPT_STEPS)
+_counts = StepAnswers(KEPT_STEPS)
 
 
 class Bins(NamedTuple):
@@ -115,21 +113,15 @@ class StepValues(Struct, frozen=True):
     """The number of all samples that were trained on."""
 
 
-def step_values_answer(run: OpenRun, asked: StepValueQuery) -> StepValues:
-    """Return sample metrics at a step. Raises as `step_values` does."""
-    names, also = (list(dict.fromkeys(chosen)) for chosen in (asked.names, asked.also))
-    return step_values(run, asked.split, asked.step, names, also)
-
-
-def step_values(
-    run: OpenRun, split: str, step: int, names: Sequence[str], also: Sequence[str] = (), *, most: int = MAX_SAMPLES
-) -> StepValues:
-    """Return sample metrics at a step, with histograms and the values of its first `most` samples.
+def step_values(run: OpenRun, asked: StepValueQuery) -> StepValues:
+    """Return sample metrics at a step, with histograms and the values of its first `MAX_SAMPLES` samples.
 
     Of the metrics in `also`, which follow the others, return the statistics alone.
 
     Raises `BadQuery` for unknown names and for more than `MAX_NAMES`, `NotFound` for a step without samples.
     """
+    split, step = asked.split, asked.step
+    names, also = (list(dict.fromkeys(chosen)) for chosen in (asked.names, asked.also))
     if not names or len(names) + len(also) > MAX_NAMES:
         raise BadQuery(f"{len(names) + len(also)} metrics were requested; one answer has 1 to {MAX_NAMES}")
     steps = sorted(of for name, of in run.snapshot().steps if name == split)
@@ -144,8 +136,8 @@ def step_values(
         edges = bins_of(low, high, whole=all(map(_is_whole, names))).edges
         places = [np.clip(np.searchsorted(edges, array, "right") - 1, 0, len(edges) - 2) for array in arrays]
         counts = [np.bincount(own, minlength=len(edges) - 1).tolist() for own in places]
-    query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=most)
-    page = samples(run, query, columns=list(names))
+    query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=MAX_SAMPLES)
+    page = samples(run, query, columns=names)
     metrics = []
     for name, own in zip([*names, *also], [*counts, *[[]] * len(also)], strict=True):
         by_step = {point.step: point.stats for point in sample_points(run, name, split)}
@@ -207,7 +199,15 @@ def distribution(
         for step, counts in _counts_by_step(run, name, split, bins, where).items()
         if (shown.step_min is None or step >= shown.step_min) and (shown.step_max is None or step <= shown.step_max)
     }
-    return _in_columns(name, split, bins, by_step, shown.most)
+    steps = np.array(sorted(by_step), dtype=np.int64)
+    counts = np.zeros((len(steps), bins.size), np.int64)
+    for place, step in enumerate(steps.tolist()):
+        counts[place, list(by_step[step])] = list(by_step[step].values())
+    width = 1 if shown.most is None else max(1, -(-len(steps) // shown.most))
+    starts = np.arange(0, len(steps), width)
+    lasts = np.minimum(starts + width, len(steps)) - 1
+    columns = np.add.reduceat(counts, starts, axis=0) if len(steps) else counts
+    return Distribution(name, split, bins.edges, steps[starts], steps[lasts], columns)
 
 
 def _counts_by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str) -> Mapping[int, Mapping[int, int]]:
@@ -217,20 +217,5 @@ def _counts_by_step(run: OpenRun, name: str, split: str, bins: Bins, where: str)
     {rows.own}, near AS (
         SELECT step, {value} AS value, {bins.near(value)} AS near FROM {rows.table}
         WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = ''
-    ), counted AS (SELECT step, {bins.exact("value", "near")} AS bin, count(*) AS samples FROM near GROUP BY step, bin)
-    SELECT step, map_from_entries(list((bin, samples))) FROM counted GROUP BY step"""
+    ) SELECT step, histogram({bins.exact("value", "near")}) FROM near GROUP BY step"""
     return _counts.get(run, snapshot, split, rows, sql)
-
-
-def _in_columns(
-    name: str, split: str, bins: Bins, by_step: Mapping[int, Mapping[int, int]], most: int | None
-) -> Distribution:
-    steps = np.array(sorted(by_step), dtype=np.int64)
-    counts = np.zeros((len(steps), bins.size), np.int64)
-    for place, step in enumerate(steps.tolist()):
-        counts[place, list(by_step[step])] = list(by_step[step].values())
-    width = 1 if most is None else max(1, -(-len(steps) // most))
-    starts = np.arange(0, len(steps), width)
-    lasts = np.minimum(starts + width, len(steps)) - 1
-    columns = np.add.reduceat(counts, starts, axis=0) if len(steps) else counts
-    return Distribution(name, split, bins.edges, steps[starts], steps[lasts], columns)

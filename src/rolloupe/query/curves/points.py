@@ -1,13 +1,13 @@
 """The points of each kind of curve: a number by step, from samples, trainer metrics, evaluations, shares or tokens.
 
-Quantiles, correlations, outcomes and shares need a look at the samples that match a filter. A cache keeps these
-answers, and of a growing run only new steps are asked.
+Quantiles, correlations, outcomes and shares query the samples that match a filter. A cache keeps these answers, so that
+a growing run is asked for its new steps alone.
 """
 
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple, get_args
+from typing import Any, get_args
 
 import numpy as np
 from msgspec.structs import replace
@@ -22,10 +22,17 @@ from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.query.evals.grader import Bar, evals_bar, evaluations, judge_of, value_of
 from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
-from rolloupe.query.run.trainer_metrics import metric_table
+from rolloupe.query.run.trainer_files import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
-from rolloupe.query.steps.discards import discarded_by_step, discards
-from rolloupe.query.steps.moments import matching_points, sample_number, sample_points, token_points, trained_column
+from rolloupe.query.steps.moments import (
+    discarded_by_step,
+    discards,
+    matching_points,
+    sample_number,
+    sample_points,
+    token_points,
+    trained_column,
+)
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.tokens.series import EQUAL
 
@@ -35,7 +42,7 @@ WHOLE = {
     "mask": "masks of tokens are known of whole steps",
     "elapsed": "times are of whole steps",
 }
-"""The kinds of curves that no filter narrows, and why."""
+"""The kinds of curves that take no filter, and why."""
 
 QUANTILES = {"p5": 0.05, "p25": 0.25, "median": 0.5, "p75": 0.75, "p95": 0.95}
 """The shares of samples that have at most this value. Between two samples the quantile is interpolated linearly."""
@@ -62,47 +69,11 @@ GROUP_SHARES = {
     "without_spread": ("Without spread", _SAME),
     "mixed": ("Mixed", "groups whose samples, discarded ones too, have different rewards"),
 }
-"""The title and the meaning of each share of groups. A group of one sample is in none of them.
-
-All samples count, whether they were trained on or not, for a trainer compares all."""
-
-
-class Outcome(NamedTuple):
-    """Right and wrong answers of a step."""
-
-    right: int
-    wrong: int
-    length_right: float | None
-    length_wrong: float | None
+"""The title and the meaning of each share of groups with several samples. Discarded samples count, too: a trainer
+compares them all."""
 
 
-class AdvantageCounts(NamedTuple):
-    """The trained samples of a step with an advantage: all, and those with zero, from which nothing is learned."""
-
-    zero: int
-    samples: int
-
-
-class GroupCounts(NamedTuple):
-    """The groups of a step with several rewards, and how many of them are in each share."""
-
-    groups: int
-    all_best: int
-    all_worst: int
-    without_spread: int
-
-    @property
-    def mixed(self) -> int:
-        """Groups with different rewards."""
-        return self.groups - self.without_spread
-
-
-_quantiles = StepAnswers[list[float]](lambda values: values)
-_correlations = StepAnswers[float | None](lambda r: r)
-_outcomes = StepAnswers[Outcome](Outcome)
-_words = StepAnswers[Mapping[str, int]](lambda counts: counts)
-_advantages = StepAnswers[AdvantageCounts](AdvantageCounts)
-_groups = StepAnswers[GroupCounts](GroupCounts)
+_quantiles, _correlations, _advantages, _outcomes, _words, _groups = (StepAnswers() for _ in range(6))
 
 
 def points_of(run: OpenRun, query: CurveQuery) -> Curve:
@@ -113,9 +84,8 @@ def points_of(run: OpenRun, query: CurveQuery) -> Curve:
     source = query.source or ("" if kind == "eval" else first_split(run))
     options = replace(query.options, where=where)
     query = replace(query, source=source, stat=query.stat or STATS[kind][0], options=options)
-    if kind in _NUMBERS:
-        return Curve(query, *_columns(sorted(_NUMBERS[kind](run, query).items())))
-    return _POINTS[kind](run, query)
+    points = _POINTS[kind](run, query)
+    return points if isinstance(points, Curve) else Curve(query, *_columns(sorted(points.items())))
 
 
 def _of_samples(run: OpenRun, query: CurveQuery) -> Curve:
@@ -162,18 +132,14 @@ def _of_stats(query: CurveQuery, series: Sequence[SeriesPoint]) -> Curve:
 
 
 def _of_trainer(run: OpenRun, query: CurveQuery) -> Curve:
-    columns = metric_table(run).columns
-    if query.name not in columns:
-        raise unknown("trainer metric", query.name, sorted(columns))
-    return Curve(query, *columns[query.name])
-
-
-def _of_elapsed(run: OpenRun, query: CurveQuery) -> Curve:
     table = metric_table(run)
-    if table.start_s is None:
-        raise BadQuery("the trainer logged no times")
-    steps, times = table.times
-    return Curve(query, steps, times - table.start_s)
+    if query.kind == "elapsed":
+        if table.start_s is None:
+            raise BadQuery("the trainer logged no times")
+        return Curve(query, table.times[0], table.times[1] - table.start_s)
+    if query.name not in table.columns:
+        raise unknown("trainer metric", query.name, sorted(table.columns))
+    return Curve(query, *table.columns[query.name])
 
 
 def _of_cumulative(run: OpenRun, query: CurveQuery) -> Curve:
@@ -197,16 +163,13 @@ def _eval_scores(run: OpenRun, query: CurveQuery) -> Mapping[int, float | None]:
 def _shares(run: OpenRun, query: CurveQuery) -> Mapping[int, float]:
     name, source, options = query.name, query.source, query.options
     if query.kind == "share":
-        chosen = share_counts(run, name, source, options.reason, options.where)
-        wholes = share_wholes(run, name, source, options.where)
+        counts = share_counts(run, name, source, options.reason, options.where)
     elif name in GROUP_SHARES:
-        counts = group_counts(run, source, options.where)
-        chosen = {step: getattr(count, name) for step, count in counts.items()}
-        wholes = {step: count.groups for step, count in counts.items()}
+        groups = group_counts(run, source, options.where)
+        counts = {step: (chosen[name], chosen["groups"]) for step, chosen in groups.items()}
     else:
         raise unknown("share of groups", name, GROUP_SHARES)
-    is_share = query.stat == "share"
-    return {step: chosen.get(step, 0) / (whole if is_share else 1) for step, whole in wholes.items() if whole}
+    return {step: chosen / (whole if query.stat == "share" else 1) for step, (chosen, whole) in counts.items()}
 
 
 def _columns(points: Iterable[tuple[int, float | None]]) -> tuple[Ints, Floats]:
@@ -218,14 +181,12 @@ def _floats(values: Iterable[float | None]) -> Floats:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
-_POINTS: dict[str, Callable[[OpenRun, CurveQuery], Curve]] = {
+_POINTS: dict[str, Callable[[OpenRun, CurveQuery], Curve | Mapping[int, float | None]]] = {
     "sample": _of_samples,
     "token": _of_tokens,
     "trainer": _of_trainer,
-    "elapsed": _of_elapsed,
+    "elapsed": _of_trainer,
     "cumulative": _of_cumulative,
-}
-_NUMBERS: dict[str, Callable[[OpenRun, CurveQuery], Mapping[int, float | None]]] = {
     "eval": _eval_scores,
     "share": _shares,
     "group": _shares,
@@ -237,28 +198,36 @@ _NUMBERS: dict[str, Callable[[OpenRun, CurveQuery], Mapping[int, float | None]]]
     "correlation": lambda run, query: correlations(run, query.name, query.source, query.options.where),
     "samples": lambda run, query: sample_counts(run, query.source, query.options.where),
 }
-"""The kinds of curves that have one number at each step, and these numbers."""
+"""By kind, the points of a curve, or its number at each step."""
+
+
+def _of_trained(
+    cache: StepAnswers,
+    run: OpenRun,
+    name: str,
+    split: str,
+    where: str,
+    columns: str,
+    beside: Sequence[str] = (),
+) -> Mapping[int, Any]:
+    """Return columns by step, over the trained samples with finite values: `{}` in them is the value of the name."""
+    snapshot = run.snapshot()
+    value, rows = trained_column(run, snapshot, name, where, beside)
+    is_finite = " AND ".join(f"isfinite({number})" for number in (value, *beside))
+    sql = rows.by_step(columns.format(value), f"{is_finite} AND discarded = ''")
+    return cache.get(run, snapshot, split, rows, sql)
 
 
 def quantiles(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, Mapping[str, float]]:
     """Return `QUANTILES` of the finite values of the trained samples by step. Raises `BadQuery` for other names."""
-    snapshot = run.snapshot()
-    value, rows = trained_column(run, snapshot, name, where)
-    sql = f"""
-    {rows.own} SELECT step, quantile_cont({value}, [{", ".join(map(repr, QUANTILES.values()))}]) FROM {rows.table}
-    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = '' GROUP BY step"""
-    by_step = _quantiles.get(run, snapshot, split, rows, sql)
+    columns = f"quantile_cont({{}}, [{', '.join(map(repr, QUANTILES.values()))}])"
+    by_step = _of_trained(_quantiles, run, name, split, where, columns)
     return {step: dict(zip(QUANTILES, values, strict=True)) for step, values in by_step.items()}
 
 
 def correlations(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, float]:
     """Return Pearson's r of the reward and a number, over the trained samples of each step that have both."""
-    snapshot = run.snapshot()
-    value, rows = trained_column(run, snapshot, name, where, beside=["reward"])
-    sql = f"""
-    {rows.own} SELECT step, corr(reward, {value}) FROM {rows.table}
-    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND isfinite(reward) AND discarded = '' GROUP BY step"""
-    by_step = _correlations.get(run, snapshot, split, rows, sql)
+    by_step = _of_trained(_correlations, run, name, split, where, "corr(reward, {})", ["reward"])
     return {step: r for step, r in by_step.items() if r is not None and r == r}
 
 
@@ -270,44 +239,47 @@ def outcomes(run: OpenRun, split: str, name: str, where: str = "") -> dict[int, 
     judge = judge_of(run, split)
     metric, value = value_of(snapshot, judge.metric)
     rows, right = matching(snapshot, where, [metric]), judge.bar.sql(value)
-    sql = f"""
-    {rows.own} SELECT step, count(*) FILTER ({right}), count(*) FILTER (NOT {right}),
-           avg(response_tokens) FILTER ({right}), avg(response_tokens) FILTER (NOT {right})
-    FROM {rows.table} WHERE split IN (SELECT unnest(?)) AND isfinite({value}::DOUBLE) GROUP BY step"""
-    by_step = _outcomes.get(run, snapshot, split, rows, sql)
-    values = ((step, getattr(outcome, name)) for step, outcome in by_step.items())
+    columns = ", ".join(
+        f"{number} FILTER ({is_there})"
+        for number in ("avg(response_tokens)", "count(*)")
+        for is_there in (right, f"NOT {right}")
+    )
+    by_step = _outcomes.get(run, snapshot, split, rows, rows.by_step(columns, f"isfinite({value}::DOUBLE)"))
+    values = ((step, outcome[OUTCOMES.index(name)]) for step, outcome in by_step.items())
     return {step: value for step, value in values if value is not None}
 
 
-def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "") -> Mapping[int, int]:
-    """Return how many samples of each step are in one of `SHARES`: of the discarded ones, for one reason if given."""
+def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "") -> dict[int, tuple[int, int]]:
+    """Return how many samples of each step are in one of `SHARES`, and of how many: all, or those with an advantage.
+
+    `reason` narrows the discarded ones. Zero is judged as equal rewards are, which give such advantages.
+    """
     if name not in SHARES:
         raise unknown("share", name, SHARES)
     if name == ZERO_ADVANTAGE:
-        return {step: counts.zero for step, counts in _advantage_counts(run, split, where).items()}
-    if name != DISCARDED:
-        by_word = _counts_by_word(run, "status", split, where)
-        return {step: counts[name] for step, counts in by_word.items() if name in counts}
-    if where:
+        columns = f"count(*) FILTER (abs({{}}) <= {EQUAL}), count(*)"
+        by_step = _of_trained(_advantages, run, "advantage", split, where, columns)
+        return {step: (zero, samples) for step, (zero, samples) in by_step.items()}
+    if name == DISCARDED and not where:
+        counts: Counter[int] = Counter()
+        if reason:
+            counts.update(
+                {discard.step: discard.samples for discard in discards(run, split) if discard.reason == reason}
+            )
+        else:
+            for (of, step), samples in discarded_by_step(run).items():
+                counts[step] += samples if is_asked(of, split) else 0
+    elif name == DISCARDED:
         by_word = _counts_by_word(run, "discarded", split, where)
-        return {
-            step: counts.get(reason, 0) if reason else sum(count for word, count in counts.items() if word)
-            for step, counts in by_word.items()
-        }
-    if reason:
-        return {discard.step: discard.samples for discard in discards(run, split) if discard.reason == reason}
-    by_step: Counter[int] = Counter()
-    for (of, step), samples in discarded_by_step(run).items():
-        if is_asked(of, split):
-            by_step[step] += samples
-    return by_step
-
-
-def share_wholes(run: OpenRun, name: str, split: str, where: str = "") -> dict[int, int]:
-    """Return the number of samples of each step that a share is of: all, or those with an advantage."""
-    if name == ZERO_ADVANTAGE:
-        return {step: counts.samples for step, counts in _advantage_counts(run, split, where).items()}
-    return sample_counts(run, split, where)
+        counts = Counter({
+            step: words.get(reason, 0) if reason else sum(count for word, count in words.items() if word)
+            for step, words in by_word.items()
+        })  # fmt: skip
+    else:
+        by_word = _counts_by_word(run, "status", split, where)
+        counts = Counter({step: words.get(name, 0) for step, words in by_word.items()})
+    wholes = sample_counts(run, split, where)
+    return {step: (counts[step], whole) for step, whole in wholes.items() if whole}
 
 
 def sample_counts(run: OpenRun, split: str, where: str = "") -> dict[int, int]:
@@ -325,36 +297,23 @@ def sample_counts(run: OpenRun, split: str, where: str = "") -> dict[int, int]:
 def _counts_by_word(run: OpenRun, column: str, split: str, where: str) -> Mapping[int, Mapping[str, int]]:
     snapshot = run.snapshot()
     rows = matching(snapshot, where, [column])
-    sql = f"""
-    {rows.own} SELECT step, map_from_entries(list((word, counted))) FROM (
-        SELECT step, {column} AS word, count(*) AS counted FROM {rows.table}
-        WHERE split IN (SELECT unnest(?)) GROUP BY step, word
-    ) GROUP BY step"""
-    return _words.get(run, snapshot, split, rows, sql)
+    return _words.get(run, snapshot, split, rows, rows.by_step(f"histogram({column})"))
 
 
-def _advantage_counts(run: OpenRun, split: str, where: str) -> Mapping[int, AdvantageCounts]:
-    """Count advantages by step. Zero is judged as equal rewards are, from which such advantages come."""
-    snapshot = run.snapshot()
-    value, rows = trained_column(run, snapshot, "advantage", where)
-    sql = f"""
-    {rows.own} SELECT step, count(*) FILTER (abs({value}) <= {EQUAL}), count(*) FROM {rows.table}
-    WHERE split IN (SELECT unnest(?)) AND isfinite({value}) AND discarded = '' GROUP BY step"""
-    return _advantages.get(run, snapshot, split, rows, sql)
-
-
-def group_counts(run: OpenRun, split: str, where: str = "") -> Mapping[int, GroupCounts]:
-    """Count the groups of each step that have several rewards: see `GROUP_SHARES`."""
+def group_counts(run: OpenRun, split: str, where: str = "") -> dict[int, dict[str, int]]:
+    """Count the `groups` of each step that have several rewards, and how many of them are in each of `GROUP_SHARES`."""
     snapshot = run.snapshot()
     rows = matching(snapshot, where, ["reward"])
     low, _ = run.info.reading.reward_range or run.info.reward_range or (0.0, 1.0)
     by_env = () if run.info.reading.reward_range else tuple((env, low) for env, low, _ in run.info.env_reward_ranges)
     best, worst = evals_bar(run, "reward", None).sql("low"), Bar(low, by_env, falls=True).sql("high")
+    is_equal = f"high - low <= {EQUAL} * greatest(abs(low), abs(high))"
     sql = f"""
-    {rows.own} SELECT step, count(*), sum({best}::INTEGER), sum({worst}::INTEGER),
-           sum((high - low <= {EQUAL} * greatest(abs(low), abs(high)))::INTEGER)
+    {rows.own} SELECT step, count(*), count(*) FILTER ({best}), count(*) FILTER ({worst}),
+           count(*) FILTER ({is_equal}), count(*) FILTER (NOT ({is_equal}))
     FROM (
         SELECT split, step, grp, any_value(env) AS env, min(reward) AS low, max(reward) AS high FROM {rows.table}
         WHERE isfinite(reward) AND split IN (SELECT unnest(?)) GROUP BY split, step, grp HAVING count(*) > 1
     ) GROUP BY step"""
-    return _groups.get(run, snapshot, split, rows, sql)
+    by_step = _groups.get(run, snapshot, split, rows, sql)
+    return {step: dict(zip(("groups", *GROUP_SHARES), counts, strict=True)) for step, counts in by_step.items()}

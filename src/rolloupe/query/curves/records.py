@@ -37,8 +37,7 @@ class CurveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     spread: bool = False
     """For a mean: also return the standard deviation of each point."""
     smooth: int = 0
-    """Span in steps of a bias-corrected moving average of the values; 0 turns it off. -1 is the usual one: 10, but none
-    for a curve of fewer than 30 points."""
+    """Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: 10, or 0 below 30 points."""
     threshold: float | None = None
     """For an evaluation: the minimum value of a correct answer; None takes the run's own."""
     k: int = 1
@@ -48,9 +47,8 @@ class CurveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     skip_first: bool = False
     """Leave out the first step of the curve."""
     outliers: float = 0.0
-    """Leave out values that are further below the first or above the third quartile of the curve than so many times
-    their distance (Tukey's rule, usually 1.5), but not those that the curve begins with, where a run learns; 0 keeps
-    all."""
+    """Leave out values that lie beyond the quartiles by more than this many times their distance (Tukey's rule, usually
+    1.5), except those at the beginning, where a run learns; 0 keeps all."""
     from_zero: bool = False
     """Subtract the first finite value of the curve from all values."""
     last_step: int | None = None
@@ -68,7 +66,7 @@ class CurveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 class CurveQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One curve of a run.
 
-    `kind` says what `name` is a name of:
+    `kind` decides the meaning of `name`:
 
     - `sample`: a numeric column or sample metric, over the samples that were trained on;
     - `token`: a token series, over the tokens of a step;
@@ -94,8 +92,7 @@ class CurveQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of `STATS`; empty for the default."""
     options: CurveOptions = CurveOptions()
     x: "CurveQuery | None" = None
-    """The curve whose value at a step is the x of the step's point; None for the step itself.
-    Its options that smooth it or leave out points do not count."""
+    """The curve whose value at a step is the x of the point, without its smoothing and cuts; None: the step is."""
 
 
 class Curve(NamedTuple):
@@ -118,15 +115,15 @@ class Curve(NamedTuple):
     left_out: int = 0
     """Number of outliers left out of the whole curve; they are not among the points."""
     reach: tuple[float, float] | None = None
-    """Where outliers are left out: the least and the greatest x of the whole curve with them; None of some steps."""
+    """If outliers are left out of a whole curve: the least and the greatest x with them."""
     x: Floats | None = None
     """The x of each point, if the query asks for another than the step. It may fall, or be the same for several."""
     without_x: int = 0
-    """Number of points of the range left out since their step has no finite x."""
+    """Number of points in the range that are left out because their step has no finite x."""
     x_start_s: float | None = None
     """For elapsed time: when it begins, in seconds since 1970."""
     with_value: Ints | None = None
-    """Of a sample metric or token series: the number of samples that each point rests on, of so many `samples`; None
-    where every sample has a value, and of a token series if nobody counted them."""
+    """For a sample metric or token series: how many of the `samples` of each point have a value; None if all have one,
+    or if nobody counted them."""
     samples: Ints | None = None
     """The number of trained samples of each step, where `with_value` is not None."""

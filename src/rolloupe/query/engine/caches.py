@@ -18,8 +18,8 @@ T = TypeVar("T")
 class AnswerCache(Generic[T]):
     """The recent answers of one kind, of all runs: at least one, at most `most` in total size.
 
-    Answers are computed one at a time, since they take memory; other callers wait. Small ones are computed `at_once` at
-    a time, so that a slow one keeps nobody waiting, though an answer may then be computed twice.
+    Up to `at_once` answers are computed at a time. One at a time takes the least memory; with more, a slow answer keeps
+    nobody waiting, but an answer may be computed twice.
     """
 
     def __init__(self, most: int, size: Callable[[T], int], at_once: int = 1) -> None:
@@ -52,62 +52,57 @@ def bytes_of(columns: Iterable[NDArray[Any]]) -> int:
 Stamp: TypeAlias = tuple[object, ...]
 
 
-class _Answered(NamedTuple, Generic[T]):
-    version: str
-    stamps: Mapping[int, Stamp | None]
-    answers: Mapping[int, T]
+class _Answered(NamedTuple):
+    version: str = ""
+    stamps: Mapping[int, Stamp | None] = {}
+    answers: Mapping[int, Any] = {}
 
 
-class StepAnswers(Generic[T]):
-    """The recent answers of one kind, of all runs: those to one question at least, `most` steps at most.
+class StepAnswers:
+    """The recent answers of one kind, computed one at a time: of one question at least, of `most` steps at most."""
 
-    `make` turns the columns of a row, but for the first, into the answer for a step. They are computed one at a time.
-    """
-
-    def __init__(self, make: Callable[..., T], most: int = 1_000_000) -> None:
-        self._make = make
+    def __init__(self, most: int = 1_000_000) -> None:
         self._making = threading.Lock()
-        self._kept: Lru[str, _Answered[T]] = Lru(total=most, least=1)
+        self._kept: Lru[str, _Answered] = Lru(total=most, least=1)
 
-    def get(self, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> Mapping[int, T]:
-        """Return the answer to a statement for each step of a split that has one; `eval` covers all evaluations.
+    def get(self, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> Mapping[int, Any]:
+        """Return the answer for each step of a split that has one: a list, or the value of the only column.
 
-        The statement is about `rows`, binds the names of splits behind their values, and has the step in its first
-        column.
+        `sql` selects columns from a table, with a condition behind WHERE, for each step. Of a growing run only new
+        steps are asked. `eval` covers all evaluations.
         """
         name = repr((run.catalog.folder, split, sql, rows.where.values))
         with self._making:
-            kept = self._kept.get(name)
-            if kept is None or kept.version != snapshot.version:
-                kept = self._renewed(kept, run, snapshot, split, rows, sql)
+            kept = self._kept.get(name) or _Answered()
+            if kept.version != snapshot.version:
+                kept = _renewed(kept, run, snapshot, split, rows, sql)
                 self._kept.put(name, kept, len(kept.stamps))
         return kept.answers
 
-    def _renewed(
-        self, kept: _Answered[T] | None, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str
-    ) -> _Answered[T]:
-        keys: dict[int, list[StepKey]] = {}
-        for key in snapshot.pieces:
-            if is_asked(key[0], split):
-                keys.setdefault(key[1], []).append(key)
-        is_overlaid = rows.overlay.pieces or rows.overlay.scores
-        newer = _stamp_of((*snapshot.annotations, *snapshot.scores)) if is_overlaid else ()
-        stamps: dict[int, Stamp | None] = {}
-        for step, own in keys.items():
-            stamp = _stamp_of(snapshot.of(own), rows.later)
-            stamps[step] = None if newer is None or stamp is None else (*newer, stamp)
-        old = kept or _Answered("", {}, {})
-        changed = {step for step, stamp in stamps.items() if stamp is None or old.stamps.get(step) != stamp}
-        answers = {step: answer for step, answer in old.answers.items() if step in stamps and step not in changed}
-        asked = [key for step in changed for key in keys[step]]
-        splits = sorted({name for name, _ in asked})
-        answer = database.ask(run, rows.question(snapshot.of(asked), sql, [splits]))
-        answers.update((step, self._make(*columns)) for step, *columns in answer if step in changed)
-        return _Answered(snapshot.version, stamps, dict(sorted(answers.items())))
+
+def _renewed(old: _Answered, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> _Answered:
+    keys: dict[int, list[StepKey]] = {}
+    for key in snapshot.pieces:
+        if is_asked(key[0], split):
+            keys.setdefault(key[1], []).append(key)
+    is_overlaid = rows.overlay.pieces or rows.overlay.scores
+    newer = _stamp_of((*snapshot.annotations, *snapshot.scores)) if is_overlaid else ()
+    stamps: dict[int, Stamp | None] = {}
+    for step, own in keys.items():
+        stamp = _stamp_of(snapshot.of(own), rows.later)
+        stamps[step] = None if newer is None or stamp is None else (*newer, stamp)
+    changed = {step for step, stamp in stamps.items() if stamp is None or old.stamps.get(step) != stamp}
+    answers = {step: answer for step, answer in old.answers.items() if step in stamps and step not in changed}
+    asked = [key for step in changed for key in keys[step]]
+    splits = sorted({name for name, _ in asked})
+    for step, *columns in database.ask(run, rows.question(snapshot.of(asked), sql, [splits])):
+        if step in changed:
+            answers[step] = columns if len(columns) > 1 else columns[0]
+    return _Answered(snapshot.version, stamps, dict(sorted(answers.items())))
 
 
 def _stamp_of(pieces: Iterable[Piece], later: Iterable[str] = ()) -> Stamp | None:
-    """Return what changes with the rows of pieces; None for rows in memory, which may change at any time."""
+    """Return a value that changes with the rows of pieces; None for rows in memory, which change at any time."""
     stamp: list[object] = []
     for piece in pieces:
         if piece.path is None:

@@ -1,22 +1,26 @@
-"""A `SampleQuery` in SQL: its filter, its order, and its rows.
+"""A `SampleQuery` in SQL: its filter, its order, and its rows; and its parts, which are short and show the progress.
 
 Every value is bound. A comparison with a missing value is NULL, which AND and OR treat like false, but NOT does not.
 So NOT never appears: `IS NOT TRUE` divides rows in two.
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Piece, Snapshot, column_of
 from rolloupe.index.segments.columns import resolve, sql_type, token_column
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, reference, type_of
+from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, is_within, reference, type_of
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, quote
 from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Value, leaves
 from rolloupe.query.filter.parser import conditions, pointing
@@ -64,14 +68,19 @@ class CompiledQuery(NamedTuple):
         """The question that a statement asks about some pieces. It binds `values` behind those of the filter."""
         return Question(pieces, sql, [*self.where.values, *values], self.named, tables, self.overlay)
 
+    def by_step(self, columns: str, condition: str = "true") -> str:
+        """A statement with columns for each step, over the rows of some splits that meet a condition."""
+        return f"""{self.own} SELECT step, {columns} FROM {self.table}
+        WHERE split IN (SELECT unnest(?)) AND {condition} GROUP BY step"""
+
 
 def compile_query(
     snapshot: Snapshot, query: SampleQuery, *, by_group: bool | None = None, also: Sequence[str] = ()
 ) -> CompiledQuery:
     """Translate a query. Raises `BadQuery` for a column that no sample has.
 
-    With `by_group` and sorted by `index`, the samples of a group are adjacent. That takes a look at all matching rows,
-    so by default it applies to one step only. `also` are further columns in use, by the names that people use.
+    With `by_group` and sorted by `index`, the samples of a group are adjacent. That reads all matching rows, so it is
+    the default for one step only. `also` names further columns that the statement uses.
     """
     by_group = is_one_step(query) if by_group is None else by_group
     way = "DESC" if query.descending else "ASC"
@@ -79,8 +88,12 @@ def compile_query(
         where = _where(snapshot, query)
         names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
         names += [] if query.trained is None else ["discarded"]
-        columns = {column_of(name, snapshot.metrics, snapshot.tags) for name in names}
-        named = [Column(name, kind) for name in sorted(filter(None, columns)) if (kind := sql_type(name))]
+        known = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
+        columns = list(dict.fromkeys(filter(None, known)))
+        overlay = AnnotationOverlay()
+        if is_annotated(snapshot, columns):
+            overlay = AnnotationOverlay(snapshot.annotations, columns, scores=snapshot.scores)
+        named = [Column(name, kind) for name in sorted(columns) if (kind := sql_type(name))]
         named += [Column(token_column(text), "BOOLEAN") for text in token_texts(query)]
         if query.sort == "index":
             places = ["split <> 'train'", "split", "step", *(["lead", "grp"] if by_group else []), f"row({FILE_ORDER})"]
@@ -91,7 +104,7 @@ def compile_query(
         if by_group:  # `lead` is the place of the first sample of a group
             lead = f"min(row({FILE_ORDER})) OVER (PARTITION BY split, step, grp) AS lead"
             own = f", led AS (SELECT *, {lead} FROM rows), own AS (SELECT * FROM led WHERE {where.sql})"
-        return CompiledQuery(where, own, order, named, overlay_of(snapshot, names))
+        return CompiledQuery(where, own, order, named, overlay)
 
 
 def matching(snapshot: Snapshot, where: str, names: Sequence[str] = ()) -> CompiledQuery:
@@ -104,14 +117,6 @@ def matching(snapshot: Snapshot, where: str, names: Sequence[str] = ()) -> Compi
     derived = [ref.name for ref in refs if ref is not None and ref.kind == "derived"]
     texts = [leaf.text for leaf in leaves(filters) if isinstance(leaf, HasToken)]
     return terms._replace(later=(*derived, *texts))
-
-
-def overlay_of(snapshot: Snapshot, names: Sequence[str]) -> AnnotationOverlay:
-    """The annotations, if they may override these columns, given by the names that people use."""
-    known = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
-    columns = [name for name in known if name]
-    is_newer = is_annotated(snapshot, columns)
-    return AnnotationOverlay(snapshot.annotations, columns, scores=snapshot.scores) if is_newer else AnnotationOverlay()
 
 
 def discard_overlay(snapshot: Snapshot) -> AnnotationOverlay:
@@ -171,7 +176,6 @@ def _where(snapshot: Snapshot, query: SampleQuery) -> Clause:
 
 
 def _joined(clauses: Sequence[Clause], word: str = "AND") -> Clause:
-    """Clauses joined by AND or OR; true without any."""
     sql = f" {word} ".join(clause.sql if word == "AND" else f"({clause.sql})" for clause in clauses)
     return Clause(sql or "true", [value for clause in clauses for value in clause.values])
 
@@ -222,7 +226,6 @@ def _comparison(snapshot: Snapshot, node: Condition) -> Clause:
 
 
 def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
-    """The value to bind: text for text columns, numbers for numeric ones."""
     if not is_number(snapshot, name):
         return typed or str(value)
     if isinstance(value, str) and value.lower() in TRUTH:
@@ -230,3 +233,67 @@ def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
     if isinstance(value, str):
         raise BadQuery(f"{name} is numeric; {value!r} is neither a number nor a numeric column", column=name)
     return value
+
+
+PART_ROWS = 2**20  # samples that a query looks at in about a tenth of a second
+
+FILE_ROWS = 2**10
+"""A file takes as long as a thousand samples in a pack of many files, and several times as long by itself."""
+
+
+class Progress(Struct):
+    """The progress of a list. All numbers are 0 before it begins, and once the list is there."""
+
+    done: int = 0
+    """The number of samples searched so far."""
+    of: int = 0
+    """The number of samples to search; 0 until a question about a large run begins."""
+    found: int = 0
+    """The number of matching samples or groups so far."""
+
+
+_watched: ContextVar[Progress | None] = ContextVar("watched", default=None)
+
+
+@contextmanager
+def watched(progress: Progress) -> Iterator[None]:
+    """Keep `progress` up to date with the questions in this block."""
+    token = _watched.set(progress)
+    try:
+        yield
+    finally:
+        _watched.reset(token)
+
+
+def count_found(samples: int) -> None:
+    """Count matching samples or groups in the progress."""
+    progress = _watched.get()
+    if progress is not None:
+        progress.found += samples
+
+
+def parts_of(snapshot: Snapshot, query: SampleQuery) -> Iterator[SampleQuery]:
+    """Divide a query by steps, in their order: each step belongs to one part.
+
+    While a part is in use, the samples of earlier parts count as done. A query on annotated columns stays whole,
+    because each part would read all annotations.
+    """
+    rows, costs = Counter[int](), Counter[int]()
+    for (split, step), stats in snapshot.steps.items():
+        if is_within(query, split, step):
+            rows[step] += stats.rows
+            costs[step] += stats.rows + FILE_ROWS * len(snapshot.pieces[split, step])
+    progress = _watched.get() or Progress()
+    progress.done, progress.of, progress.found = 0, rows.total(), 0
+    begin, size, cost, left = query.step_min, 0, 0, costs.total()
+    most = PART_ROWS
+    if left > most:
+        overlay = compile_query(snapshot, query, by_group=False).overlay
+        most = left if overlay.pieces or overlay.scores else most
+    for step in sorted(rows):
+        size, cost, left = size + rows[step], cost + costs[step], left - costs[step]
+        if cost >= most and left:
+            yield replace(query, step_min=begin, step_max=step)
+            begin, progress.done, size, cost = step + 1, progress.done + size, 0, 0
+    yield replace(query, step_min=begin, step_max=query.step_max)
+    progress.done += size

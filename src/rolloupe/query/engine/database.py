@@ -26,19 +26,8 @@ from rolloupe.index.segments.segment import has_columns, is_readable
 from rolloupe.index.token_stats.files import has_words, words_file_of
 from rolloupe.lru import Lru
 from rolloupe.model import RunInfo
-from rolloupe.query.engine.relation import (
-    FILE,
-    NO_OVERLAY,
-    ROW,
-    AnnotationOverlay,
-    Column,
-    RowPlace,
-    TableReading,
-    definition,
-    literal,
-    quote,
-    used_in,
-)
+from rolloupe.query.engine import relation
+from rolloupe.query.engine.relation import FILE, ROW, AnnotationOverlay, RowPlace, TableReading, literal, quote
 from rolloupe.tokenizer.vocabulary import LETTERS
 
 if TYPE_CHECKING:
@@ -50,18 +39,16 @@ MENDED = "the index changed during the query and is being rebuilt: ask again"
 MEMORY_LIMIT = "256MB"
 
 # In this order: access goes off once the folders are named, and the lock comes last.
-LOCKED_SETTINGS = dict.fromkeys(
-    (
-        "enable_external_file_cache",
-        "autoinstall_known_extensions",
-        "autoload_known_extensions",
-        "enable_external_access",
-    ),
-    "false",
-) | {"lock_configuration": "true"}
+LOCKED_SETTINGS = {
+    "enable_external_file_cache": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "enable_external_access": "false",
+    "lock_configuration": "true",
+}
 
 MAX_DATABASES = 4
-"""Each has threads and memory of its own. Beyond this number, the least recently used one closes."""
+"""Each has its own threads and memory. Beyond this number, the least recently used database closes."""
 
 SHOWN_LINE_END = "↵"  # how the page shows a line break, which cannot be typed into a field of one line
 _settings = {"threads": "2"}
@@ -70,12 +57,12 @@ databases: "Lru[Path, duckdb.DuckDBPyConnection]" = Lru(MAX_DATABASES)  # by ind
 
 
 def save_memory() -> None:
-    """Answer with one thread from now on: each takes memory of its own, 15 MB in a run with many columns."""
+    """Answer with one thread from now on: each takes memory, 15 MB in a run with many columns."""
     _settings["threads"] = "1"
 
 
 def prepare() -> None:
-    """Import DuckDB, which otherwise waits for the first question: commands that ask none do without."""
+    """Import DuckDB now. Otherwise the first question imports it, and commands that ask none never do."""
     import duckdb  # noqa: F401
 
 
@@ -89,9 +76,9 @@ class Question(NamedTuple):
     pieces: Sequence[Piece]
     sql: str
     values: Sequence[Any] = ()
-    named: Sequence[Column] = ()
+    named: Sequence[relation.Column] = ()
     tables: Mapping[str, pa.Table] = MappingProxyType({})
-    overlay: AnnotationOverlay = NO_OVERLAY
+    overlay: AnnotationOverlay = relation.NO_OVERLAY
     at: Sequence[RowPlace] | None = None  # the rows to read: the table `places` has their numbers in `rows`, and `nth`
 
 
@@ -101,9 +88,11 @@ def ask(run: OpenRun, question: Question) -> list[tuple[Any, ...]]:
     Raises `BadQuery` if the statement does not fit the columns, or exceeds its time or memory, and `SourceChanged` if
     files of the index are missing or damaged; the index then rebuilds them.
     """
-    if not question.pieces:
-        return []
-    return answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())[0]
+    return _fetched(run, question)[0] if question.pieces else []
+
+
+def _fetched(run: OpenRun, question: Question) -> tuple[list[tuple[Any, ...]], TableReading]:
+    return answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
 
 
 def table(run: OpenRun, question: Question) -> pa.Table:
@@ -120,11 +109,11 @@ def placed(run: OpenRun, question: Question) -> tuple[pa.Table, TableReading]:
 def places(run: OpenRun, question: Question) -> list[RowPlace]:
     """Fetch an answer of the columns in `PLACE` as rows: none without pieces. Raises as `ask`.
 
-    For few rows: of an Arrow table, DuckDB would first ask for the columns, and plan the statement twice.
+    For few rows: for an Arrow table, DuckDB would plan the statement twice.
     """
     if not question.pieces:
         return []
-    rows, reading = answer(run, question, lambda connection, sql: connection.execute(sql, question.values).fetchall())
+    rows, reading = _fetched(run, question)
     return [reading.place(file, row) for file, row in rows]
 
 
@@ -155,7 +144,7 @@ def answer(
     import duckdb
 
     folder = run.catalog.folder.resolve()
-    used = used_in(question.sql) | {column.name for column in question.named}
+    used = relation.used_in(question.sql) | {column.name for column in question.named}
     base = TableReading(folder, question.pieces, question.named, used=used)
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     scores = TableReading(folder, question.overlay.scores, prefix="scored")
@@ -171,7 +160,8 @@ def answer(
         with _connection(run) as connection:
             for name, rows in tables.items():
                 connection.register(name, rows)
-            return fetch(connection, f"WITH {definition(base, newer, scores, question.overlay)} {question.sql}"), base
+            tables_of = relation.definition(base, newer, scores, question.overlay)
+            return fetch(connection, f"WITH {tables_of} {question.sql}"), base
     except duckdb.OutOfMemoryException as error:
         raise BadQuery(f"the query needs more than {MEMORY_LIMIT} of memory: narrow its steps or splits") from error
     except (duckdb.BinderException, duckdb.ConversionException) as error:
@@ -188,7 +178,6 @@ def answer(
 
 
 def _alone(*readings: TableReading) -> list[Path]:
-    """Return the segments that a query reads from files of their own."""
     return [piece.path for reading in readings for piece in reading.plan.alone if piece.path is not None]
 
 
@@ -223,13 +212,10 @@ def _words_of(run: RunInfo, text: str) -> tuple[list[str], list[int]]:
     for spelling in texts:
         by_bytes = "".join(LETTERS[byte] for byte in spelling.encode("utf-8", "surrogatepass"))
         strings += [spelling, by_bytes, spelling.replace(" ", "▁")]
-    tokenizer = tokenizer_of(run)
-    if tokenizer is not None:
+    ids = [int(text)] if text.isascii() and text.isdigit() and len(text) < 10 else []
+    if (tokenizer := tokenizer_of(run)) is not None:
         ids = [token for spelling in texts for token in tokenizer.tokens_of(spelling)]
-    else:
-        ids = [int(text)] if text.isascii() and text.isdigit() and len(text) < 10 else []
-    encodable = (string.encode("utf-8", "replace").decode() for string in strings)
-    return list(dict.fromkeys(encodable)), ids
+    return list(dict.fromkeys(string.encode("utf-8", "replace").decode() for string in strings)), ids
 
 
 def knows_words(piece: Piece) -> bool:
@@ -239,7 +225,7 @@ def knows_words(piece: Piece) -> bool:
 
 @contextmanager
 def _connection(run: OpenRun) -> "Iterator[duckdb.DuckDBPyConnection]":
-    """A connection for one statement. Raises `BadQuery` if it takes too long, and keeps Ctrl-C what it is."""
+    """Open a connection for one statement. Raises `BadQuery` if it takes too long, and `KeyboardInterrupt`."""
     import duckdb
 
     connection = cursor_of(run.catalog.folder.parent)
@@ -275,8 +261,7 @@ def locked_database(folder: Path) -> "duckdb.DuckDBPyConnection":
     connection = duckdb.connect(":memory:")
     allowed = [str(path) + "/" for path in (folder.resolve(), shared_by(folder)) if path is not None]
     connection.execute(f"SET allowed_directories = [{', '.join(map(literal, allowed))}]")
-    limits = {"memory_limit": f"'{MEMORY_LIMIT}'", **_settings}
-    for name, value in {**limits, **LOCKED_SETTINGS}.items():
+    for name, value in {"memory_limit": f"'{MEMORY_LIMIT}'", **_settings, **LOCKED_SETTINGS}.items():
         connection.execute(f"SET {name} = {value}")
     return connection
 
@@ -284,7 +269,7 @@ def locked_database(folder: Path) -> "duckdb.DuckDBPyConnection":
 class TimeLimit:
     """Interrupts statements that take longer than `seconds`.
 
-    One thread watches all of them, for starting one takes as long as a short query. It ends when nothing is left.
+    One thread watches all statements, because starting a thread takes as long as a short query. It ends with the last.
     """
 
     def __init__(self, seconds: float) -> None:

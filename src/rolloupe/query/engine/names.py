@@ -29,10 +29,19 @@ MAX_CHARS = 200
 
 def column(snapshot: Snapshot, name: str) -> str:
     """The column of that name, in SQL. Raises `BadQuery`, which lists the known names."""
-    ref = reference(snapshot, name)
-    if ref is None:
-        raise BadQuery(f"no column {name!r}; {_hint(snapshot, name)}", column=name)
-    return quote(ref.column)
+    if (ref := reference(snapshot, name)) is not None:
+        return quote(ref.column)
+    own = [name for name, _ in run_names(snapshot)]
+    columns = [*KNOWN, NUMBER, *own, *DERIVED_NAMES]
+    others = {**{metric: f"{PREFIX}{metric}" for metric in METRICS}, **ALIASES}
+    names = [*columns, *others]
+    similar = difflib.get_close_matches(name, names, 1, CERTAIN)
+    wider = with_all_words(name, [*METRICS, *own])
+    near = similar or wider[:NEAR] or difflib.get_close_matches(name, names, NEAR)
+    guesses = dict.fromkeys(repr(known if known in columns or known in wider else others[known]) for known in near)
+    hint = f"is it {' or '.join(guesses)}? " if guesses else ""
+    listed = f"{', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"
+    raise BadQuery(f"no column {name!r}; {hint}there are: {listed}", column=name)
 
 
 def reference(snapshot: Snapshot, name: str) -> ColumnRef | None:
@@ -137,20 +146,6 @@ def with_all_words(name: str, names: Iterable[str]) -> list[str]:
     words = {*WORD.findall(name.lower())}
     matches = dict.fromkeys(known for known in names if words and words <= {*WORD.findall(known.lower())})
     return sorted(matches, key=lambda known: len(WORD.findall(known)))
-
-
-def _hint(snapshot: Snapshot, name: str) -> str:
-    """The known columns, with likely meanings first."""
-    own = [name for name, _ in run_names(snapshot)]
-    columns = [*KNOWN, NUMBER, *own, *DERIVED_NAMES]
-    others = {**{metric: f"{PREFIX}{metric}" for metric in METRICS}, **ALIASES}
-    names = [*columns, *others]
-    similar = difflib.get_close_matches(name, names, 1, CERTAIN)
-    wider = with_all_words(name, [*METRICS, *own])
-    near = similar or wider[:NEAR] or difflib.get_close_matches(name, names, NEAR)
-    guesses = dict.fromkeys(repr(known if known in columns or known in wider else others[known]) for known in near)
-    hint = f"is it {' or '.join(guesses)}? " if guesses else ""
-    return f"{hint}there are: {', '.join(columns[:60])}{', ...' if len(columns) > 60 else ''}"
 
 
 def is_asked(split: str, selection: str | None) -> bool:

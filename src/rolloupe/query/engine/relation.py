@@ -19,12 +19,12 @@ FILE, ROW = "~file", "~row"
 """Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""
 
 MANY_COLUMNS = 2_000
-"""For `SELECT *`, DuckDB takes a time that grows with the square of the columns: of so many, those in use are named."""
+"""Beyond this number, columns are named: `SELECT *` takes a time that grows with the square of the columns."""
 
 _QUOTED = re.compile(r'"((?:[^"]|"")*)"')
 
 PLACE_WORD = "~place"
-"""The name of a column with words for the places of samples in their files, by which scores refer to them."""
+"""The column with the words for the places of samples in their files. Scores refer to samples by these words."""
 
 
 class Column(NamedTuple):
@@ -107,7 +107,7 @@ class RowPlace(NamedTuple):
 class TableReading:
     """The pieces of one table, `named` columns that some or all may lack, and the prefix of tables in memory.
 
-    With `used`, of many columns only these are read.
+    If there are many columns, only those in `used` are read.
     """
 
     def __init__(
@@ -128,12 +128,10 @@ class TableReading:
 
     def tables(self) -> dict[str, pa.Table]:
         """The tables in memory that `sql` names."""
-        first = len(self.plan.alone) + len(self._packs)
-        in_memory = enumerate(piece.table for piece in self._tails if piece.table is not None)
         tables = {}
-        for number, table in in_memory:
-            files = pa.array([first + number], pa.int64()).take(pa.array([0] * len(table), pa.int64()))
-            rows = pa.array(range(len(table)), pa.int64())
+        for number, table in enumerate(piece.table for piece in self._tails if piece.table is not None):
+            file = len(self.plan.alone) + len(self._packs) + number
+            files, rows = pa.repeat(pa.scalar(file, pa.int64()), len(table)), pa.array(range(len(table)), pa.int64())
             tables[f"{self._prefix}{number}"] = table.append_column(FILE, files).append_column(ROW, rows)
         return tables
 
@@ -141,10 +139,13 @@ class TableReading:
         """The rows of all pieces."""
         plan, whole_at = self.plan, len(self.plan.alone)
         bare = [piece for piece in plan.alone if not (self._is_derived and piece.derived)]
-        parts = [self._segments(bare, 0), self._segments(plan.alone[len(bare) :], len(bare), derived=True)]
-        parts.append(self._packed(plan.whole, whole_at))
         members = f"WHERE {quote(PIECE)} IN ({', '.join(map(literal, plan.names))})"
-        parts.append(self._packed(plan.partly, whole_at + len(plan.whole), members))
+        parts = [
+            self._segments(bare, 0),
+            self._segments(plan.alone[len(bare) :], len(bare), derived=True),
+            self._packed(plan.whole, whole_at),
+            self._packed(plan.partly, whole_at + len(plan.whole), members),
+        ]
         parts += [f"SELECT * FROM {self._prefix}{number}" for number in range(len(self._tails))]
         if self.named:
             nulls = ", ".join(f"NULL::{column.kind} AS {quote(column.name)}" for column in self.named)
@@ -165,9 +166,9 @@ class TableReading:
         return f"SELECT * EXCLUDE ({quote(PIECE)}) FROM ({rows}) {where}" if packs else ""
 
     def _columns(self, pieces: Sequence[Piece], *others: str) -> str:
-        if self._used is None or sum(map(len, _names(pieces))) <= MANY_COLUMNS:
+        if self._used is None or len(more := _more(pieces)) <= MANY_COLUMNS:
             return "*"
-        return ", ".join(map(quote, (*sorted(FIXED), *others, *filter(self.uses, _more(pieces)))))
+        return ", ".join(map(quote, (*sorted(FIXED), *others, *filter(self.uses, more))))
 
     def _rows(
         self, paths: Sequence[Path], derived: Sequence[Path], first: int, columns: str, *, alike: bool = False
@@ -180,10 +181,6 @@ class TableReading:
         if not derived:
             return numbers
         return f"SELECT * FROM ({numbers}) POSITIONAL JOIN (SELECT * FROM {self._files(derived)})"
-
-    def more(self) -> list[str]:
-        """The columns of sample metrics and tags."""
-        return _more(self.pieces)
 
     def uses(self, column: str) -> bool:
         """True if the statement uses a column."""
@@ -212,17 +209,14 @@ class TableReading:
 
     def firsts(self) -> dict[int, tuple[int, int]]:
         """The numbers in `PLACE` of the first row of each piece, by the piece's `id`."""
-        alone = {id(piece): (number, 0) for number, piece in enumerate(self.plan.alone)}
-        packed = {
-            id(piece): (len(alone) + number, piece.first)
-            for number, pack in enumerate(self._packs)
-            for piece in self.plan.packed[pack]
-        }
-        tails = {id(piece): (len(alone) + len(self._packs) + n, 0) for n, piece in enumerate(self._tails)}
-        return {**alone, **packed, **tails}
+        firsts = {id(piece): (number, 0) for number, piece in enumerate(self.plan.alone)}
+        for number, pack in enumerate(self._packs, len(self.plan.alone)):
+            firsts |= {id(piece): (number, piece.first) for piece in self.plan.packed[pack]}
+        tails = enumerate(self._tails, len(self.plan.alone) + len(self._packs))
+        return firsts | {id(piece): (number, 0) for number, piece in tails}
 
     def _files(self, paths: Iterable[Path], *, alike: bool = False) -> str:
-        """Files of an index; all lie two levels below its folder, and resolving thousands of names takes long.
+        """Name files for DuckDB without resolving each: all lie two levels below the folder of the index.
 
         If they have the same columns, DuckDB need not inspect all of them first.
         """
@@ -235,22 +229,17 @@ def used_in(sql: str) -> set[str]:
     return {name.replace('""', '"') for name in _QUOTED.findall(sql)}
 
 
-def _names(pieces: Sequence[Piece]) -> tuple[dict[str, None], dict[str, None]]:
-    return (
-        dict.fromkeys(name for piece in pieces for name in piece.metrics),
-        dict.fromkeys(name for piece in pieces for name in piece.tags),
-    )
-
-
 def _more(pieces: Sequence[Piece]) -> list[str]:
-    metrics, tags = _names(pieces)
+    """The columns of the sample metrics and the tags of pieces."""
+    metrics = dict.fromkeys(name for piece in pieces for name in piece.metrics)
+    tags = dict.fromkeys(name for piece in pieces for name in piece.tags)
     return [*map(metric_column, metrics), *map(tag_column, tags)]
 
 
 def definition(base: TableReading, annotations: TableReading, scores: TableReading, overlay: AnnotationOverlay) -> str:
     """The definition of `rows`, and of `base`: without annotations, and including re-recorded steps."""
-    noted = _columns_in(annotations, (*ANNOTATED, *annotations.more()), overlay, base)
-    scored = _columns_in(scores, scores.more(), overlay, base)
+    noted = _columns_in(annotations, (*ANNOTATED, *_more(annotations.pieces)), overlay, base)
+    scored = _columns_in(scores, _more(scores.pieces), overlay, base)
     place = ", ".join(PLACE)
     computed = [COUNTED for column in base.named if column.name == NUMBER_COLUMN]
     strings = [quote(column.name) for column in base.named if column.name.startswith(STRING_COLUMNS)]
@@ -259,7 +248,7 @@ def definition(base: TableReading, annotations: TableReading, scores: TableReadi
     current = f"SELECT *{replaced} FROM base{where_current(base.pieces)}"
     if not (noted or scored):
         return f"base AS ({base.sql()}), rows AS ({current})"
-    known = {*FIXED, *base.more(), *(column.name for column in base.named)}
+    known = {*FIXED, *_more(base.pieces), *(column.name for column in base.named)}
     wanted = f"FROM ({current}) SEMI JOIN places USING ({place})" if overlay.places else current
     parts = [f"base AS ({base.sql()})", f"wanted AS ({wanted})"]
     parts.append(_noted(annotations, noted, known) if noted else "noted AS (FROM wanted)")
@@ -273,7 +262,7 @@ def _columns_in(table: TableReading, names: Sequence[str], overlay: AnnotationOv
 
 
 def _noted(annotations: TableReading, columns: Sequence[str], known: Collection[str]) -> str:
-    """The rows with what annotations of their uid, or else of their trace, say last."""
+    """The rows with the last values in annotations of their uid, or else of their trace."""
     merged = _merged(columns, known, ("own", "whole"), "wanted")
     return f"""annotations AS ({annotations.sql()}), newest AS (
         SELECT uid, {_last(columns)} FROM annotations
@@ -313,7 +302,7 @@ def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str
 
 
 def where_current(pieces: Sequence[Piece]) -> str:
-    """The condition that drops an older launch's records of steps that a later launch recorded again."""
+    """The condition that drops the records of older launches for steps that a later launch recorded again."""
     steps = dict.fromkeys(step for piece in pieces for step in piece.superseded)
     older = (
         f"(split = {literal(split)} AND step = {step} AND launch BETWEEN 1 AND {launch - 1})"

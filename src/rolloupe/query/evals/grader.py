@@ -75,12 +75,10 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
     """Return the grading of a split: by the given metric and threshold, if the split has such a metric."""
     step_stats = _step_stats(run, split)
     names = list(dict.fromkeys(name for stats in step_stats for name in stats.metrics))
-    declared = [name for name, _, _ in run.info.metric_ranges if name in names]
-
-    def likelihood(name: str) -> tuple[int, int]:
-        return next((at for at, word in enumerate(LIKELY) if word in name.lower()), len(LIKELY)), names.index(name)
-
-    likely = sorted(declared or names, key=likelihood)
+    declared = {name for name, _, _ in run.info.metric_ranges}
+    words = [*LIKELY, ""]  # every name contains the last
+    likely = [name for name in names if name in declared] or names
+    likely = sorted(likely, key=lambda name: next(n for n, word in enumerate(words) if word in name.lower()))
     has_reward = any("reward" in stats.columns for stats in step_stats)
     usual = [*(["reward"] if has_reward or not names else []), *likely, *names]
     correctness, why = _of_answers(run, step_stats, names)

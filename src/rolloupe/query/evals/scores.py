@@ -6,7 +6,7 @@ The grid serves every split: of training prompts it has those that recur at othe
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from math import comb, fsum, inf
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from msgspec import Struct
@@ -18,7 +18,7 @@ from rolloupe.model import Real
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import FILE_ORDER, matching
 from rolloupe.query.engine.names import hash_of_word, prompt_word
-from rolloupe.query.evals.grader import Bar, Cells, cells_of, evaluations, telling_judge, value_of
+from rolloupe.query.evals.grader import Cells, cells_of, evaluations, telling_judge, value_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values, prompt_texts
 from rolloupe.questions import AnswerQuery, EvalQuery, GridQuery
 
@@ -99,18 +99,24 @@ class PromptScores(Struct, frozen=True):
     beat: bool | None
 
 
-class Grid(NamedTuple):
-    """A page of the grid: `total` prompts of the requested kind; `counts` of each kind."""
+class PromptGrid(Struct, frozen=True, kw_only=True):
+    """Prompts by steps, a page of them: `total` prompts of the requested kind."""
 
+    split: str
+    metric: str
+    metrics: list[str]
+    bar: Real
+    falls: bool
+    reason: str
+    """The origin of the bar."""
     steps: list[int]
     total: int
     offset: int
     prompts: list[PromptScores]
     counts: dict[str, int]
-    once: int  # prompts at one step alone, if the query asks for recurring ones only
-    metric: str
-    metrics: list[str]
-    bar: Bar
+    """Number of prompts by verdict; `unbeaten` counts those without an answer that beat its reference."""
+    once: int
+    """Training prompts that appear at only one step; the grid leaves them out."""
 
 
 class Answer(Struct, frozen=True):
@@ -176,11 +182,11 @@ def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
     return EvalStep(step, int((n > 0).sum()), drawn + without, without, score, correct, at, every, counts)
 
 
-def grid(run: OpenRun, asked: GridQuery) -> Grid:
+def grid(run: OpenRun, asked: GridQuery) -> PromptGrid:
     """Return a page of the prompts of a split by its steps; of `train`, only prompts that occur at several steps.
 
-    Verdicts cover the steps from `step_min` to `step_max`, or all without these. `unbeaten` prompts are those of which
-    no answer had a higher reward than its own reference. Raises `BadQuery`, and `NotFound` for an unknown split.
+    Verdicts cover the steps from `step_min` to `step_max`, or all without these. No answer to an `unbeaten` prompt had
+    a higher reward than its own reference. Raises `BadQuery`, and `NotFound` for an unknown split.
     """
     only, is_train = asked.only, asked.split == "train"
     if only not in ("", "unbeaten", *VERDICTS) or asked.sort not in SORTS:
@@ -189,44 +195,24 @@ def grid(run: OpenRun, asked: GridQuery) -> Grid:
     cells = _between(cells_of(run, judge), asked.step_min, asked.step_max)
     kinds, beat, occurrences = _fared(cells)
     recurs = occurrences > 1 if is_train else occurrences > 0
-    of_kind: dict[str, NDArray[np.bool_]] = {
-        verdict: (kinds == number) & recurs for number, verdict in enumerate(VERDICTS)
-    }
-    of_kind["unbeaten"] = (beat == 0) & recurs
-    counts = {kind: int(is_of.sum()) for kind, is_of in of_kind.items()}
-    rows = _sorted(cells, np.flatnonzero(of_kind[only] if only else recurs), asked.sort)
-    page = rows[asked.offset : asked.offset + asked.limit]
-    prompts = _prompts(run, asked.split, cells, page, kinds, beat)
-    once = int((occurrences == 1).sum()) if is_train else 0
-    steps = cells.steps.tolist()
-    return Grid(steps, len(rows), asked.offset, prompts, counts, once, judge.metric, judge.metrics, judge.bar)
-
-
-class PromptGrid(Struct, frozen=True, kw_only=True):
-    """Prompts by steps, a page of them."""
-
-    split: str
-    metric: str
-    metrics: list[str]
-    bar: Real
-    falls: bool
-    reason: str
-    """The origin of the bar."""
-    steps: list[int]
-    total: int
-    offset: int
-    prompts: list[PromptScores]
-    counts: dict[str, int]
-    """Number of prompts by verdict; `unbeaten` counts those of which no answer beat its reference."""
-    once: int
-    """Training prompts that appear at only one step; the grid leaves them out."""
-
-
-def grid_answer(run: OpenRun, asked: GridQuery) -> PromptGrid:
-    """Return a page of the prompts of a split by its steps. Raises as `grid` does."""
-    fields = grid(run, asked)._asdict()
-    bar: Bar = fields.pop("bar")
-    return PromptGrid(split=asked.split, bar=bar.value, falls=bar.falls, reason=bar.reason, **fields)
+    of_kind: dict[str, NDArray[np.bool_]] = {verdict: kinds == number for number, verdict in enumerate(VERDICTS)}
+    of_kind["unbeaten"] = beat == 0
+    counts = {kind: int((is_of & recurs).sum()) for kind, is_of in of_kind.items()}
+    rows = _sorted(cells, np.flatnonzero(of_kind[only] & recurs if only else recurs), asked.sort)
+    return PromptGrid(
+        split=asked.split,
+        metric=judge.metric,
+        metrics=judge.metrics,
+        bar=judge.bar.value,
+        falls=judge.bar.falls,
+        reason=judge.bar.reason,
+        steps=cells.steps.tolist(),
+        total=len(rows),
+        offset=asked.offset,
+        prompts=_prompts(run, asked.split, cells, rows[asked.offset : asked.offset + asked.limit], kinds, beat),
+        counts=counts,
+        once=int((occurrences == 1).sum()) if is_train else 0,
+    )
 
 
 def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
@@ -242,12 +228,10 @@ def _between(cells: Cells, step_min: int | None, step_max: int | None) -> Cells:
 
 def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return by prompt its verdict, whether it beat the reference (-1: unknown), and its number of steps."""
-    count = len(cells.names)
-    is_graded = cells.n > 0
+    count, is_graded = len(cells.names), cells.n > 0
     prompt, good = cells.prompt[is_graded], (2 * cells.c > cells.n)[is_graded]
-    occurrences = np.bincount(prompt, minlength=count)
-    well = np.bincount(prompt, weights=good, minlength=count)
-    correct = np.bincount(prompt, weights=cells.c[is_graded], minlength=count)
+    occurrences, well = np.bincount(prompt, minlength=count), np.bincount(prompt, good, count)
+    correct = np.bincount(prompt, cells.c[is_graded], count)
     last = np.zeros(count, dtype=bool)
     last[prompt] = good  # cells are in order of steps: the last one counts
     kinds = np.full(count, VERDICTS.index("mixed"))
@@ -255,25 +239,23 @@ def _fared(cells: Cells) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[
     kinds[last] = VERDICTS.index("solved")
     kinds[correct == 0] = VERDICTS.index("never")
     kinds[(well == occurrences) & (occurrences > 0)] = VERDICTS.index("always")
-    compared, above = (np.bincount(cells.prompt, of, minlength=count) for of in (cells.compared, cells.beat))
+    compared, above = (np.bincount(cells.prompt, of, count) for of in (cells.compared, cells.beat))
     beat = np.where(compared > 0, (above > 0).astype(np.int64), -1)
     return kinds, beat, occurrences
 
 
 def _sorted(cells: Cells, rows: NDArray[np.int64], sort: str) -> NDArray[np.int64]:
-    """Prompts in order: by the share of correct answers, by that at the last step, or by its change."""
     if sort == "index":
         return rows
-    is_graded = cells.n > 0
-    prompt = cells.prompt[is_graded]
-    shares = cells.c[is_graded] / cells.n[is_graded]
-    count = len(cells.names)
-    last, first = np.zeros(count), np.zeros(count)
-    last[prompt] = shares
-    first[prompt[::-1]] = shares[::-1]
-    drawn = np.bincount(prompt, weights=cells.n[is_graded], minlength=count)
-    whole = np.bincount(prompt, weights=cells.c[is_graded], minlength=count) / np.maximum(drawn, 1)
-    by = {"last": last, "change": last - first, "share": whole}[sort]
+    count, is_graded = len(cells.names), cells.n > 0
+    prompt, n, c = cells.prompt[is_graded], cells.n[is_graded], cells.c[is_graded]
+    if sort == "share":
+        by = np.bincount(prompt, c, count) / np.maximum(np.bincount(prompt, n, count), 1)
+    else:
+        last, first = np.zeros(count), np.zeros(count)
+        last[prompt] = c / n
+        first[prompt[::-1]] = (c / n)[::-1]
+        by = last if sort == "last" else last - first
     order: NDArray[np.int64] = rows[np.argsort(by[rows], kind="stable")]
     return order
 

@@ -97,10 +97,8 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
             columns[place] = replace(info, label=KNOWN[info.name].label, unit=KNOWN[info.name].unit)
     derived, is_whole = _ranges((stats.derived for stats in step_stats), ()), all(stats.derived for stats in step_stats)
     for name, metric in METRICS.items():
-        low, high = derived.get(name, (None, None))
-        is_number = metric.kind != "tag"
-        info = ColumnInfo(f"{PREFIX}{name}", "number" if is_number else "text", "derived", low, high)
-        is_empty = is_number and is_whole and name not in derived
+        info = ColumnInfo(f"{PREFIX}{name}", "number", "derived", *derived.get(name, (None, None)))
+        is_empty = is_whole and name not in derived
         columns.append(replace(info, label=metric.label, unit=metric.unit, is_empty=is_empty))
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(columns, max(sizes, default=0))

@@ -14,13 +14,13 @@ from rolloupe.index import OpenRun, Snapshot
 from rolloupe.index.segments.columns import NUMBER
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.names import column, is_number, kind_of, run_names
+from rolloupe.query.engine.names import column, is_number, kind_of, reference, run_names
 from rolloupe.query.filter.parser import KEYWORD, FilterToken, is_token_text, quoted, tokens_of
 from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.run.columns import catalogue
 from rolloupe.query.run_tokens.words import words_of_steps
 from rolloupe.query.samples.pages import in_known_splits
-from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.query.tokens.page import each_readable
 from rolloupe.questions import CompletionQuery
 
 MAX_ROWS = 200_000  # number of samples to scan for the values of a column: more would keep a typing person waiting
@@ -89,7 +89,6 @@ def completion_answer(run: OpenRun, asked: CompletionQuery) -> Completion:
 
 
 def _cut(text: str) -> tuple[int, str]:
-    """The start of the unfinished piece, and its text so far."""
     place = 0
     for token in re.finditer(r""""(?:[^"]|"")*"|'(?:[^']|'')*'|[^"']+""", text):
         place = token.end() if token.group()[0] in "\"'" else place
@@ -137,12 +136,9 @@ def _suggestions(
     if at.what == "token":
         return _token_strings(run, query, partial)
     if at.what == "operator":
-        try:
-            column(snapshot, at.column)
-        except BadQuery:
+        if reference(snapshot, at.column) is None:
             return []
-        operators: tuple[str, ...] = NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS
-        return [Suggestion(word, "operator") for word in operators if word.startswith(partial.lower())]
+        return _words(NUMBER_WORDS if is_number(snapshot, at.column) else TEXT_WORDS, partial, "operator")
     if at.what in ("value", "listed"):
         return _values(run, snapshot, query, at.column, partial)
     others: dict[str, tuple[str, ...]] = {
@@ -167,8 +163,8 @@ def _token_strings(run: OpenRun, query: SampleQuery, partial: str) -> list[Sugge
     return _matching(strings, partial)
 
 
-def _words(words: Iterable[str], partial: str) -> list[Suggestion]:
-    return [Suggestion(word, "word") for word in words if word.startswith(partial.lower())]
+def _words(words: Iterable[str], partial: str, kind: str = "word") -> list[Suggestion]:
+    return [Suggestion(word, kind) for word in words if word.startswith(partial.lower())]
 
 
 def _matching(candidates: list[Suggestion], partial: str) -> list[Suggestion]:
@@ -183,15 +179,12 @@ def _matching(candidates: list[Suggestion], partial: str) -> list[Suggestion]:
 def _values(run: OpenRun, snapshot: Snapshot, query: SampleQuery, name: str, partial: str) -> list[Suggestion]:
     """The most frequent values of a column, of text or of a few numbers, among the first samples of the query."""
     query = in_known_splits(snapshot, replace(query, where=(), sort="index"))
-    try:
-        expression = column(snapshot, name)
-    except BadQuery:
+    if reference(snapshot, name) is None:
         return []
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     terms = compile_query(snapshot, query, by_group=False, also=[name])
-    text = f"{expression}::VARCHAR"
     sql = f"""
-    , looked AS (SELECT {text} AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
+    , looked AS (SELECT {column(snapshot, name)}::VARCHAR AS value FROM rows WHERE {terms.where.sql} LIMIT {MAX_ROWS})
     SELECT value, count(*) FROM looked WHERE value IS NOT NULL AND contains(lower(value), lower(?))
     AND length(value) <= {MAX_VALUE_CHARS} GROUP BY value
     ORDER BY starts_with(lower(value), lower(?)) DESC, count(*) DESC, value LIMIT {MAX_FOUND}"""

@@ -23,7 +23,7 @@ from rolloupe.query.engine.names import has_column
 from rolloupe.query.engine.relation import AnnotationOverlay
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.records import SampleQuery
-from rolloupe.query.run.trainer_metrics import curve_sources, left_out_of_named, tracker_damage
+from rolloupe.query.run.trainer_files import curve_sources, left_out_of_named, tracker_damage
 from rolloupe.query.samples.pages import samples
 
 UNMATCHED = """
@@ -32,8 +32,8 @@ ANTI JOIN (SELECT uid FROM base UNION ALL SELECT trace_id FROM base) AS known US
 GROUP BY file ORDER BY file
 """
 
-SHARE = 20  # after a check that took t, the next one waits this many t: a growing run must not be busy with checks
-LEAST_ROWS = 5  # so many rows of a file whose rewards count up are no chance
+SHARE = 20  # the next check waits this many times as long as the last one took, to keep a growing run responsive
+LEAST_ROWS = 5  # in a shorter file, rewards may count up by chance
 COUNTS = """
 SELECT count(*), count(DISTINCT reward), min(reward), max(reward) FROM base GROUP BY source LIMIT 1000
 """
@@ -169,7 +169,6 @@ def group_doubts(run: OpenRun) -> list[str]:
 
 
 def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
-    """Yield the first samples of the files of the newest steps."""
     snapshot = run.snapshot()
     low, count = steps[-1], 0
     for step in reversed(steps[-MOST_STEPS:]):

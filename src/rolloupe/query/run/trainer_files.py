@@ -1,18 +1,289 @@
-"""Trainer files of a run, read on request: metrics, configuration, checkpoints, code, files and reports."""
+"""Files of the trainer: its metrics as columns, with the curves of trackers; configuration, checkpoints, reports."""
 
+import contextlib
+import hashlib
+import os
+import threading
 from collections import defaultdict
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+import msgspec
+import numpy as np
+import pyarrow as pa
 from msgspec import Struct
 
 from rolloupe.errors import NotFound
+from rolloupe.formats.curve_files import (
+    EMPTY,
+    CurveFile,
+    current_curves,
+    curve_files,
+    path_names,
+    stamps_of,
+    without_curves,
+)
+from rolloupe.formats.reading.files import once
+from rolloupe.formats.reading.trackers.curves import EARLIEST_S, TIMES, LoggedRun, is_step, trainer_step_of
+from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
 from rolloupe.index import OpenRun
-from rolloupe.model import Checkpoint, LoggedTranscript, LogNode, RunFile, RunLoss
+from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
+from rolloupe.lru import Lru
+from rolloupe.model import (
+    TRACKER_STEP,
+    LoggedTranscript,
+    LogNode,
+    MetricRow,
+    Problem,
+    RunFile,
+    RunInfo,
+    RunLoss,
+)
 from rolloupe.query.engine.names import is_asked, unknown
-from rolloupe.query.run.trainer_metrics import metric_table
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
+from rolloupe.storage import file_state, is_folder
+
+LATEST_S = 1e11  # larger numbers are no seconds since 1970: this is the year 5138
+NO_CURVES = "it holds no curves"
+LISTED = 10  # how many metrics a note lists
+KEPT_BYTES = 128 * 2**20
+
+SMALL_BYTES = 256 * 2**10
+VERSION = 4  # changes with what columns mean
+
+_reading: Lru[str, threading.Lock] = Lru(entries=1000)
+"""The logs of a run are read once, however many ask for them; those of another run need not wait."""
+
+
+class CurveSource(NamedTuple):
+    """Where curves of a run come from."""
+
+    kind: str  # the tracker that wrote it: `TensorBoard`, `trackio`,
+    path: str
+    run: str  # the name of the run there, if it has one
+    names: list[str]  # the metrics that it adds
+    step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
+    note: str = ""  # a remark for people: the rows or metrics left out, and why
+    is_named: bool = False  # true if a person named it (`--metrics`): whatever is left out of it is a problem
+
+
+def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
+    """Add the curves of trackers to a run's own metrics. Where both have a metric, the run's own counts."""
+    known = {name for row in own for name in row.values}
+    by_step = {row.step: dict(row.values) for row in own if row.step is not None}
+    times = {row.step: row.time_s for row in own if row.step is not None}
+    loose = [row for row in own if row.step is None]
+    timed = {row.step for row in own if time_of(row) is not None}
+    sources = [CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in without_curves(run.info)]
+    for file in curve_files(run.info):
+        for logged, note in _chosen(file, run.info):
+            step_name = _step_name(logged, run.info.reading.metrics_step)
+            rows = rows_by_step(logged.rows, step_name)
+            names = {name: None for row in rows for name in row.values}
+            added = {name: None for name in names if name not in known}
+            for row in rows:
+                values = {name: value for name, value in row.values.items() if name in added}
+                if row.step is None:
+                    loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
+                elif values:
+                    by_step.setdefault(row.step, {}).update(values)
+                    if row.step not in timed:  # two clocks are not mixed at a step
+                        times[row.step] = times.get(row.step) or row.time_s
+            known |= added.keys()
+            same = [name for name in names if name not in added] if file.is_named else []
+            notes = [note or logged.damage, "" if step_name else _without_large_steps(logged)]
+            loose_here = [row for row in rows if row.step is None and row.values]
+            if loose_here:
+                why = f"no row before them has a step in {step_name!r}" if step_name else "Next: --metrics-step NAME"
+                names_of = _listed([*{name: None for row in loose_here for name in row.values}])
+                notes.append(f"rows without a step, which no chart shows: {len(loose_here):,} ({names_of}); {why}")
+            if same:
+                about_same = "metrics left out because the run has others of their names"
+                notes.append(f"{about_same}: {len(same):,} ({_listed(same)})")
+            about = "; ".join(filter(None, notes))
+            sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
+    merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
+    return merged + loose, sources
+
+
+def _step_name(logged: LoggedRun, asked: str) -> str:
+    """Return the metric that holds the step: the one that a person names, else a usual one; empty for neither."""
+    name = asked or trainer_step_of(logged.rows)
+    return "" if name == TRACKER_STEP else name
+
+
+def time_of(row: MetricRow) -> float | None:
+    """Return the time of a row, or the metric that holds it, in seconds since 1970."""
+    if row.time_s is not None:
+        return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
+    return next((row.values[name] for name in TIMES if EARLIEST_S < row.values.get(name, 0) < LATEST_S), None)
+
+
+def _without_large_steps(logged: LoggedRun) -> str:
+    count = sum(row.step is not None and not is_step(row.step) for row in logged.rows)
+    return f"rows left out because their step is too large: {count:,}" if count else ""
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
+
+
+def tracker_damage(info: RunInfo) -> list[Problem]:
+    """List what could not be read of the files that trackers keep of a run; of named ones, see `left_out_of_named`."""
+    folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
+    problems = []
+    for file in (file for file in curve_files(info) if not file.is_named):
+        runs = [logged for logged, _ in _chosen(file, info)]
+        large = [_without_large_steps(logged) for logged in runs if not _step_name(logged, info.reading.metrics_step)]
+        for damage in dict.fromkeys(filter(None, [*(logged.damage for logged in runs), *large])):
+            source = os.path.relpath(file.locations[0].path, folder)
+            problems.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
+    return problems
+
+
+def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
+    """List what was left out of the files with curves that a person named, and why."""
+    return [
+        Problem(source=source.path, reason=": ".join(filter(None, (source.kind, source.note))), transient=True)
+        for source in sources
+        if source.is_named and source.note
+    ]
+
+
+def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
+    """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
+    try:
+        runs = current_curves(file)
+    except ValueError as error:
+        return [(LoggedRun("", [], damage="" if str(error) == EMPTY else str(error)), str(error))]
+    if info.within and file.path == info.root:
+        return [(run, "") for run in runs if run.id == info.within]
+    name = info.name
+    is_named = len(runs) == 1 and name in path_names(file)
+    same = [run for run in runs if is_named or run.name == name]
+    if file.is_beside or (len(runs) > 1 and same):
+        return [(run, "") for run in same]
+    if len(runs) > 1:
+        names = ", ".join(dict.fromkeys(run.name for run in runs[:20]))
+        return [(LoggedRun("", []), f"it holds {len(runs)} runs, and none is named {name!r}: {names}")]
+    return [(run, "") for run in runs]
+
+
+class MetricTable(NamedTuple):
+    """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
+
+    columns: dict[str, MetricColumn]
+    times: MetricColumn  # when each step was logged, in seconds since 1970; steps without a time are left out
+    sources: Sequence[CurveSource] = ()  # the curves that trackers keep of the run, and which metrics they add
+    is_mapped: bool = False  # true if the numbers are in a file, which the system reads as needed
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        columns = [*self.columns.values(), self.times]
+        return 200 * len(columns) + (0 if self.is_mapped else sum(a.nbytes + b.nbytes for a, b in columns))
+
+    @property
+    def start_s(self) -> float | None:
+        """The earliest time of a step, in seconds since 1970; None without any."""
+        return float(self.times[1].min()) if len(self.times[1]) else None
+
+
+kept_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
+
+
+def metric_rows(run: OpenRun) -> list[MetricRow]:
+    """Read the trainer's metrics, and those of trackers: one row for each step, then the rows without a step."""
+    return with_tracker_curves(run, run.format.metrics(run.info))[0]
+
+
+def metric_arrow(run: OpenRun) -> pa.Table:
+    """Return the trainer's metrics as a table: `step`, `time_s`, and a column for each metric with another name."""
+    rows = metric_rows(run)
+    first = {"step": pa.array([row.step for row in rows], pa.int64())}
+    first["time_s"] = pa.array([row.time_s for row in rows], pa.float64())
+    names = dict.fromkeys(name for row in rows for name in row.values if name not in first)
+    return pa.table(first | {name: pa.array([row.values.get(name) for row in rows], pa.float64()) for name in names})
+
+
+def curve_sources(run: OpenRun) -> Sequence[CurveSource]:
+    """Return the curves that trackers keep of a run, and which metrics they add."""
+    return metric_table(run).sources
+
+
+def metric_table(run: OpenRun) -> MetricTable:
+    """Return the current metrics in the trainer's files."""
+    version = f"{VERSION} {run.info.reading!r} {trainer_version(run)}"
+    name = f"{run.catalog.folder} {version}"
+    table = kept_tables.get(name)
+    if table is None:
+        with _reading.setdefault(str(run.catalog.folder), threading.Lock()):
+            table = kept_tables.get(name) or read_table(run, version)
+            kept_tables.put(name, table, table.nbytes)
+    return table
+
+
+def read_table(run: OpenRun, version: str) -> MetricTable:
+    """Read the trainer's files, or the columns that an earlier look at the same files left."""
+    kept = read_columns(run.catalog.folder, version)
+    if kept is not None:
+        sources = msgspec.json.decode(kept.about, type=list[CurveSource])
+        return MetricTable(dict(kept.columns), kept.times, sources, is_mapped=True)
+    rows, sources = with_tracker_curves(run, run.format.metrics(run.info))
+    table = table_of(rows)._replace(sources=sources)
+    with contextlib.suppress(OSError, UnicodeError):  # a full disk or a strange name costs time, not curves
+        columns = MetricColumns(table.columns, table.times, msgspec.json.encode(sources))
+        write_columns(run.catalog.folder, version, columns)
+    return table
+
+
+def has_metrics(run: OpenRun) -> bool:
+    """True if a run has a metric of the trainer. Large logs have some; only small ones are read to see."""
+    size = 0
+    for source in run.format.trainer_files(run.info):
+        with contextlib.suppress(OSError):
+            size += file_state(source.location).st_size
+    return size > SMALL_BYTES or bool(metric_table(run).columns)
+
+
+def trainer_version(run: OpenRun) -> str:
+    """Return a word that changes with the files of the trainer's metrics; `listing_once` looks at them once."""
+    return once(("trainer version", run), lambda: current_version(run))
+
+
+def current_version(run: OpenRun) -> str:
+    """Return what `trainer_version` does, of this moment."""
+    states = []
+    for source in run.format.trainer_files(run.info):
+        with contextlib.suppress(OSError):
+            state = file_state(source.location)
+            states.append(f"{source.name}:{state.st_ino}:{state.st_size}:{state.st_mtime_ns}")
+    stamps = " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in stamps_of(file))
+    word = " ".join([*states, stamps])
+    return hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def table_of(rows: Sequence[MetricRow]) -> MetricTable:
+    """Turn rows into columns. Names are in the order of their first appearance."""
+    names = dict.fromkeys(chain.from_iterable(row.values for row in rows))
+    parts: dict[str, list[MetricColumn]] = {name: [(np.zeros(0, np.int64), np.zeros(0))] for name in names}
+    placed = [row for row in rows if row.step is not None]
+    for own_names, group in groupby(placed, lambda row: tuple(row.values)):
+        own = list(group)  # most rows have the same metrics
+        steps = np.array([row.step for row in own], dtype=np.int64)
+        values = np.array([list(row.values.values()) for row in own], dtype=np.float64)
+        for name, column in zip(own_names, values.T, strict=True):
+            parts[name].append((steps, column))
+    times = [(row.step, time_s) for row in placed if (time_s := time_of(row)) is not None]
+    columns = {
+        name: (np.concatenate([steps for steps, _ in own]), np.concatenate([values for _, values in own]))
+        for name, own in parts.items()
+    }
+    at = np.array([step for step, _ in times], dtype=np.int64)
+    return MetricTable(columns, (at, np.array([time_s for _, time_s in times], dtype=np.float64)))
+
 
 MAX_LANDMARKS = 2000  # of each kind, the last ones; nobody can tell more apart on a chart
 MAX_METRICS = 5000
@@ -45,11 +316,6 @@ def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
     return [MetricPoint(*point) for point in zip(steps.tolist(), values.tolist(), strict=True)]
 
 
-def config(run: OpenRun) -> dict[str, Any]:
-    """The configuration; empty without one."""
-    return run.format.config(run.info)
-
-
 def loss_of(run: OpenRun) -> RunLoss | None:
     """The loss that the run was trained with; None if its configuration does not name it."""
     known = _losses.get(run)
@@ -58,24 +324,9 @@ def loss_of(run: OpenRun) -> RunLoss | None:
     return known[1]
 
 
-def checkpoints(run: OpenRun) -> list[Checkpoint]:
-    """The checkpoints, in order."""
-    return run.format.checkpoints(run.info)
-
-
-def code_diff(run: OpenRun) -> str:
-    """The diff of the code; empty if the run stores none."""
-    return run.format.code_diff(run.info)
-
-
 def files(run: OpenRun) -> list[RunFile]:
     """The files of the run's folder, or at least those with samples."""
     return run.format.files(run.info) or run.sources.files()
-
-
-def logtrees(run: OpenRun) -> list[tuple[str, int]]:
-    """The splits and steps that have a report."""
-    return run.format.logtrees(run.info)
 
 
 def logtree(run: OpenRun, split: str, step: int) -> LogNode:
@@ -83,7 +334,7 @@ def logtree(run: OpenRun, split: str, step: int) -> LogNode:
     root = run.format.logtree(run.info, split, step)
     if root is None:
         logged: dict[str, list[int]] = {}
-        for name, at in logtrees(run):
+        for name, at in run.format.logtrees(run.info):
             logged.setdefault(name, []).append(at)
         known = "; ".join(f"{name}, steps {', '.join(map(str, steps[-20:]))}" for name, steps in logged.items())
         known = f"; there are reports of {known[:400]}" if known else ""
@@ -96,19 +347,9 @@ def may_report(run: OpenRun) -> bool:
     version = run.version
     looked_at, has_report = _reports.get(run, ("", False))
     if not has_report and looked_at != version:
-        has_report = bool(logtrees(run))
+        has_report = bool(run.format.logtrees(run.info))
         _reports[run] = version, has_report
     return has_report
-
-
-def report_files(run: OpenRun, split: str, step: int) -> dict[str, bytes]:
-    """The report of a step as stored in the run's files, by kind; see `Format`. Empty without a report."""
-    return run.format.report_files(run.info, split, step)
-
-
-def conversations(run: OpenRun, split: str, step: int) -> list[LoggedTranscript]:
-    """The conversations of a report that cannot be tied to one sample with certainty."""
-    return run.format.conversations(run.info, split, step)
 
 
 def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[LoggedTranscript]:
@@ -146,7 +387,7 @@ class Landmarks(Struct, frozen=True):
 
 def landmarks(run: OpenRun, _asked: LandmarkQuery) -> Landmarks:
     """Return the steps at which a run saved a checkpoint, or was resumed."""
-    saved = sorted(Saved(saved.step, saved.name) for saved in checkpoints(run) if saved.step is not None)
+    saved = sorted(Saved(own.step, own.name) for own in run.format.checkpoints(run.info) if own.step is not None)
     steps, again = defaultdict[int, set[int]](set), defaultdict[int, set[int]](set)
     for stats in run.snapshot().steps.values():
         if stats.launch > 1:

@@ -13,7 +13,6 @@ from rolloupe.index.segments.step_stats import UNIT
 from rolloupe.index.token_stats.files import MaskedSums, unpacked_masks
 from rolloupe.index.token_stats.series import (
     EDGES,
-    Histogram,
     PositionSums,
     merged_histograms,
     merged_positions,
@@ -40,8 +39,7 @@ from rolloupe.tokens import Origin
 PERCENTILES = (1.0, 5.0, 25.0, 50.0, 75.0, 95.0, 99.0)
 SHOWN_PERCENTILES = (10.0, 50.0, 90.0)
 
-COLUMNS = ("origin", "tokens", "infinite", "samples", "total", "mean_total", "low", "high", "buckets", "counts")
-RECORDED = "recorded"  # the rule of the trainer's own flags
+SUMS = ("origin", "tokens", "infinite", "samples", "total", "mean_total", "low", "high")  # of `SeriesTotals`
 
 
 class TokenStats(NamedTuple):
@@ -68,52 +66,34 @@ class TokenStatsBySteps(NamedTuple):
     coverage: TokenCoverage
 
 
-class _Sums(NamedTuple):
-    """The sums of a series at a step in one piece: see `SeriesTotals`."""
-
-    origin: Origin
-    tokens: int
-    infinite: int
-    samples: int
-    total: float
-    mean_total: float
-    low: float
-    high: float
-    histogram: Histogram
-
-
 def token_stats(
     run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float] = PERCENTILES
 ) -> TokenStatsBySteps:
     """Return the statistics of a series at each step, from the index; of a group or a filter, from its samples."""
     series = series_meant(run, series)
-    by_step: dict[StepKey, list[_Sums]] = defaultdict(list)
+    by_step: dict[StepKey, list[list[Any]]] = defaultdict(list)
     if is_read(query):
         totals_by_step, keys = read_totals(run, query, series)
         coverage = TokenCoverage(len(keys))
         for key, totals in totals_by_step.items():
-            sums = [getattr(totals, name) for name in _Sums._fields[:-1]]
-            by_step[key].append(_Sums._make([*sums, totals.histogram()]))
+            by_step[key].append([*(getattr(totals, name) for name in SUMS), totals.histogram()])
     else:
-        rows, coverage = indexed(run, run.snapshot(), query, COLUMNS, series)
+        rows, coverage = indexed(run, run.snapshot(), query, (*SUMS, "buckets", "counts"), series)
         for row in rows:
-            *sums, buckets, counts = row.values
-            by_step[row.split, row.step].append(_Sums._make([*sums, unpacked_histogram(buckets, counts)]))
-    steps = [_stats(*key, parts, percentiles) for key, parts in in_order(by_step) if any(part.tokens for part in parts)]
+            *own, edges, sizes = row.values
+            by_step[row.split, row.step].append([*own, unpacked_histogram(edges, sizes)])
+    steps = []
+    for key, parts in in_order(by_step):
+        origins, counts, infinite, samples, sums, means, lows, highs, histograms = zip(*parts, strict=True)
+        count = sum(counts)
+        if not count:
+            continue
+        low, high, whole = min(lows), max(highs), merged_histograms(histograms)
+        both = math.fsum(sums) / count * UNIT, math.fsum(means) / sum(samples) * UNIT
+        by_percentile = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
+        numbers = count, sum(infinite), sum(samples), *both, low, high
+        steps.append(TokenStats(*key, origins[0], *numbers, by_percentile))
     return TokenStatsBySteps(series, steps, coverage)
-
-
-def _stats(split: str, step: int, parts: Sequence[_Sums], percentiles: Sequence[float]) -> TokenStats:
-    count, infinite, samples = (
-        sum(getattr(part, name) for part in parts) for name in ("tokens", "infinite", "samples")
-    )
-    low, high = min(part.low for part in parts), max(part.high for part in parts)
-    mean = math.fsum(part.total for part in parts) / count * UNIT
-    of_means = math.fsum(part.mean_total for part in parts) / samples * UNIT
-    whole = merged_histograms(part.histogram for part in parts)
-    by_percentile = {share: min(high, max(low, whole.percentile(share / 100))) for share in percentiles}
-    origin = parts[0].origin
-    return TokenStats(split, step, origin, count, infinite, samples, mean, of_means, low, high, by_percentile)
 
 
 class PositionCurve(NamedTuple):
@@ -218,7 +198,7 @@ def _is_of_loss(shares: MaskedShares, loss: RunLoss | None) -> bool:
 def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:
     """Return the rules that a run applies: its trainer's flags and that of its loss; all if none is known."""
     loss = loss_of(run)
-    own = [name for name in (RECORDED, loss.rule if loss else "") if name in rules]
+    own = [name for name in (tokens.RECORDED, loss.rule if loss else "") if name in rules]
     return own or sorted(rules)
 
 
@@ -275,15 +255,14 @@ def token_steps_answer(run: OpenRun, asked: TokenStepQuery) -> RunTokenSteps:
     stats = token_stats(run, scope, asked.series, SHOWN_PERCENTILES)
     if not stats.steps:
         check_known(run, scope, asked.series)
-    columns: dict[str, Any] = {
-        name: [getattr(step, name) for step in stats.steps]
-        for name in ("tokens", "infinite", "samples", "mean", "sample_mean", "min", "max")
-    }
-    p10, p50, p90 = ([step.percentiles[percentile] for step in stats.steps] for percentile in SHOWN_PERCENTILES)
-    steps = [step.step for step in stats.steps]
-    return RunTokenSteps(
-        series=asked.series, steps=steps, p10=p10, p50=p50, p90=p90, coverage=stats.coverage, **columns
-    )
+    names = ("tokens", "infinite", "samples", "mean", "sample_mean", "min", "max")
+    columns = {"steps": _column(stats.steps, "step"), **{name: _column(stats.steps, name) for name in names}}
+    columns |= {f"p{share:.0f}": [step.percentiles[share] for step in stats.steps] for share in SHOWN_PERCENTILES}
+    return RunTokenSteps(series=asked.series, coverage=stats.coverage, **columns)
+
+
+def _column(records: Sequence[object], name: str) -> list[Any]:
+    return [getattr(record, name) for record in records]
 
 
 class RunTokenPositions(Struct, frozen=True, kw_only=True):
@@ -348,16 +327,12 @@ def token_masks_answer(run: OpenRun, asked: TokenMaskQuery) -> RunTokenMasks:
     by_rule = defaultdict[tuple[str, str], list[MaskedShares]](list)
     for shares in masked.shares:
         by_rule[shares.rule, str(shares.thresholds)].append(shares)
-    loss, rules = loss_of(run), {rule.name: rule for rule in tokens.MASK_RULES}
-    places = {name: place for place, name in enumerate(rules)}
+    loss, places = loss_of(run), {rule.name: place for place, rule in enumerate(tokens.MASK_RULES)}
     answers = []
     for (rule, _), own in sorted(by_rule.items(), key=lambda item: places.get(item[0][0], -1)):
-        columns: dict[str, Any] = {
-            name: [getattr(shares, name) for shares in own]
-            for name in ("tokens", "masked", "high", "low", "update_lost")
-        }
-        title = (rules[rule] if rule in rules else tokens.UPDATES[rule]).title
-        steps, thresholds, is_of_run = [shares.step for shares in own], own[0].thresholds, _is_of_loss(own[0], loss)
+        columns = {name: _column(own, name) for name in ("tokens", "masked", "high", "low", "update_lost")}
+        title, steps = tokens.UPDATES[rule].title, _column(own, "step")
+        thresholds, is_of_run = own[0].thresholds, _is_of_loss(own[0], loss)
         answers.append(
             MaskSteps(rule=rule, title=title, thresholds=thresholds, is_of_run=is_of_run, steps=steps, **columns)
         )

@@ -1,4 +1,4 @@
-"""Statistics of tokens: looked up in the index, or computed from samples that are read whole."""
+"""Tokens in the index, or in samples that are read whole: statistics, and the most extreme tokens of a series."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -8,19 +8,26 @@ from msgspec.structs import replace
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery, NotFound, RolloupeError
+from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.token_stats.files import WHOLE_STEP, has_file, tokens_file_of
-from rolloupe.index.token_stats.series import SeriesTotals
-from rolloupe.model import SampleKey
+from rolloupe.index.token_stats.series import MAX_KEPT, KeptToken, SeriesTotals, most_extreme, unpacked_tokens
+from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.names import current_rows, is_within
-from rolloupe.query.engine.relation import FILE, quote
-from rolloupe.query.records import SampleQuery
+from rolloupe.query.engine.relation import FILE, RowPlace, quote
+from rolloupe.query.filter.parser import conditions
+from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.sample.stream import Reader
 from rolloupe.query.samples.pages import in_known_splits, samples
+from rolloupe.query.samples.rows import items_of, list_rows
+from rolloupe.query.tokens.page import each_readable
+from rolloupe.questions import WorstTokenQuery
+from rolloupe.tokenizer import text_of_token
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
 T = TypeVar("T")
+MAX_TEXT = 1_000  # characters of a token string; no token of a vocabulary has as many
 MAX_READ = 2_000  # the maximum number of samples to read whole for one answer
 
 
@@ -32,13 +39,13 @@ class TokenCoverage(Struct, frozen=True):
     pending: int = 0
     """How many of them the pass over tokens has not reached: the answer lacks their tokens."""
     unread: int = 0
-    """How many samples of these files have tokens that could not be read."""
+    """How many samples in these files have tokens that could not be read."""
 
 
 class IndexedRow(NamedTuple):
-    """A row of the index: a series (or what the columns are of) at a step, in one piece.
+    """A row of the index: values of a series, or of all tokens, at a step, in one piece.
 
-    Its split is the one that the query names: all evaluations together have the split `eval`.
+    `split` is as the query names it: `eval` for all evaluations together.
     """
 
     piece: Piece
@@ -161,3 +168,107 @@ def read_totals(run: OpenRun, query: SampleQuery, series: str) -> tuple[dict[Ste
             key = (sample.key.split, sample.key.step)
             by_step.setdefault(key, SeriesTotals(batch.series[name].origin)).add(batch, name)
     return by_step, keys
+
+
+COLUMNS = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
+
+
+class WorstToken(NamedTuple):
+    """A token of a sample: `token` is its place among all tokens of the sample."""
+
+    value: float
+    key: SampleKey
+    token: int
+    token_string: str | None  # none if neither the record nor a tokenizer tells
+    token_id: int | None  # none if the record holds a string, or no ids
+
+
+class WorstTokens(NamedTuple):
+    """The most extreme tokens of a series, the worst first. Infinite values count."""
+
+    series: str
+    tokens: list[WorstToken]
+    coverage: TokenCoverage
+
+
+def worst_tokens(
+    run: OpenRun, query: SampleQuery, series: str, *, highest: bool = True, one_a_sample: bool = False, limit: int = 20
+) -> WorstTokens:
+    """The `limit` tokens with the highest, or the lowest, values of a series among the samples of a query.
+
+    With `one_a_sample`, at most one token of each sample counts. Of equal values, earlier steps, files and tokens come
+    first. The series may have another framework's name. A query with a group or a filter reads its samples, any other
+    is answered by the index. Raises `BadQuery` for more than `MAX_KEPT` tokens, and for too many samples to read.
+    """
+    if not 0 < limit <= MAX_KEPT:
+        raise BadQuery(f"limit={limit}: from 1 to {MAX_KEPT} tokens can be listed")
+    snapshot, series = run.snapshot(), series_meant(run, series)
+    number = 2 * one_a_sample + highest
+    if is_read(query):
+        by_step, keys = read_totals(run, query, series)
+        read = (token for totals in by_step.values() for token in totals.kept[number].tokens())
+        kept = most_extreme(read, highest=highest)[:limit]
+        return WorstTokens(series, [_shown(run, token, keys[token.row]) for token in kept], TokenCoverage(len(keys)))
+    rows, coverage = indexed(run, snapshot, query, [COLUMNS[number]], series)
+    candidates = [(row.split, row.step, row.piece, token) for row in rows for token in unpacked_tokens(row.values[0])]
+    sign = -1.0 if highest else 1.0
+
+    def place(candidate: tuple[str, int, Piece, KeptToken]) -> tuple[float | str, ...]:
+        split, step, piece, token = candidate
+        return sign * token.value, split != "train", split, step, piece.source, piece.start, token.row, token.token
+
+    worst = sorted(candidates, key=place)[:limit]
+    places = [RowPlace(piece, token.row) for *_, piece, token in worst]
+    items = items_of(list_rows(run, snapshot, places, columns=["step"]))
+    listed = [_shown(run, token, item.key) for (*_, token), item in zip(worst, items, strict=True)]
+    return WorstTokens(series, listed, coverage)
+
+
+def _shown(run: OpenRun, token: KeptToken, key: SampleKey) -> WorstToken:
+    word = token.word
+    token_id = word if isinstance(word, int) else None
+    if isinstance(word, int):
+        decoder = tokenizer_of(run.info)
+        word = text_of_token(decoder, word) if decoder else None
+    return WorstToken(token.value, key, token.token, word, token_id)
+
+
+class ShownToken(Struct, frozen=True, kw_only=True):
+    """A token with one of the most extreme values of a series."""
+
+    value: Real
+    id: str
+    """The sample."""
+    token: int
+    """Its place among all tokens of the sample."""
+    text: str | None
+    """The token string as text; null if neither the record nor a tokenizer tells."""
+    token_id: int | None
+
+
+class RunWorstTokens(Struct, frozen=True):
+    """The worst tokens of a group, a step or a run, the worst first."""
+
+    series: str
+    tokens: list[ShownToken]
+    coverage: TokenCoverage
+
+
+def worst_tokens_answer(run: OpenRun, asked: WorstTokenQuery) -> RunWorstTokens:
+    """Return the most extreme tokens of a series. Raises `NotFound` for an unknown scope or series."""
+    scope = replace(scope_of(asked), where=conditions(asked.where), typed=asked.where)
+    worst = worst_tokens(run, scope, asked.series, highest=asked.side == "high", limit=asked.limit)
+    if not worst.tokens:
+        check_known(run, scope, asked.series)
+    texts = each_readable([token.token_string or "" for token in worst.tokens])
+    shown = [
+        ShownToken(
+            value=token.value,
+            id=str(token.key),
+            token=token.token,
+            text=None if token.token_string is None else text[:MAX_TEXT],
+            token_id=token.token_id,
+        )
+        for token, text in zip(worst.tokens, texts, strict=True)
+    ]
+    return RunWorstTokens(asked.series, shown, worst.coverage)

@@ -15,15 +15,14 @@ from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.words import KeptWords
 from rolloupe.model import Real
 from rolloupe.query.records import SampleQuery, scope_of
-from rolloupe.query.run_tokens.token_index import TokenCoverage, check_known, whole_steps
-from rolloupe.query.tokens.token_strings import each_readable
+from rolloupe.query.run_tokens.token_index import MAX_TEXT, TokenCoverage, check_known, whole_steps
+from rolloupe.query.tokens.page import each_readable
 from rolloupe.questions import TokenChangeQuery, TokenWordQuery
 from rolloupe.tokenizer import text_of_token
 from rolloupe.tokens import Flags, Floats
 
 ORDERS = ("kl", "tokens")
 COMPARED = ("probability", "share")
-MAX_TEXT = 1_000  # characters of a token string; no token of a vocabulary has as many
 _COUNT, _KL, _WITH_KL, _PROBABILITY, _RATED = range(words.SUMS)
 
 
@@ -38,7 +37,7 @@ class TokenWord(NamedTuple):
     rated: int  # how many of them have a probability at sampling
     probability: float  # the sum of those
     is_exact: bool
-    """False if some of its tokens may be missing: the index kept the word in some segments and not in others."""
+    """False if some tokens may be missing: the index kept the word in some segments only."""
 
 
 class WordsOfSteps(NamedTuple):
@@ -86,11 +85,10 @@ def words_of_steps(run: OpenRun, query: SampleQuery, *, by: str = "kl", limit: i
 def word_changes(run: OpenRun, asked: TokenChangeQuery) -> WordChanges:
     """Return the words that gain and lose most between two steps.
 
-    By `probability`, means over the tokens of a word are compared, of words that are at least `min_tokens` times a
-    token at each of the steps; by `share`, how many of all tokens they are, of words that are as often a token at one
-    of the steps. Only words of which the index knows every token at both steps are compared, so the figures are exact;
-    `unknown` counts the others. Raises `BadQuery` for one step twice, another comparison or less than one token, and
-    `NotFound` for a step without samples.
+    `probability` compares means over the tokens of a word, `share` the share of all tokens. A word needs at least
+    `min_tokens` tokens: at both steps for `probability`, at one of them for `share`. The figures are exact, because
+    `unknown` counts the words with tokens that the index may lack. Raises `BadQuery` for one step twice, another
+    comparison or less than one token, and `NotFound` for a step without samples.
     """
     _check_order(asked.by, COMPARED)
     if asked.before == asked.after:
@@ -103,8 +101,6 @@ def word_changes(run: OpenRun, asked: TokenChangeQuery) -> WordChanges:
 
 
 class _SumsByWord:
-    """The sums of some segments by word."""
-
     def __init__(self, kept: Sequence[KeptWords]) -> None:
         self.numbers: dict[str | int, int] = {}
         self.kl = next((segment.kl for segment in kept if segment.kl), "")
@@ -145,8 +141,7 @@ class _SumsByWord:
             token_id = None if isinstance(word, str) else word
             if not isinstance(word, str):
                 word = text_of_token(decoder, word) if decoder else str(word)
-            fields = int(count), kl, int(with_kl), int(rated), probability, is_known
-            listed.append(TokenWord(word, token_id, *fields))
+            listed.append(TokenWord(word, token_id, int(count), kl, int(with_kl), int(rated), probability, is_known))
         return listed
 
     def over(self, every: Sequence[str | int]) -> "_SumsByWord":
@@ -278,10 +273,8 @@ def token_changes_answer(run: OpenRun, asked: TokenChangeQuery) -> RunTokenChang
     before, after = _words([change.before for change in every]), _words([change.after for change in every])
     shown = list(map(ChangedWord, before, after, [change.change for change in every]))
     gained, lost = shown[: len(changes.gained)], shown[len(changes.gained) :]
-    return RunTokenChanges(
-        tokens=[*changes.tokens], gained=gained, lost=lost, compared=changes.compared, unknown=changes.unknown,
-        min_tokens=changes.min_tokens, coverage=changes.coverage,
-    )  # fmt: skip
+    own = {name: getattr(changes, name) for name in ("compared", "unknown", "min_tokens", "coverage")}
+    return RunTokenChanges(tokens=[*changes.tokens], gained=gained, lost=lost, **own)
 
 
 def _words(words: Sequence[TokenWord]) -> list[Word]:

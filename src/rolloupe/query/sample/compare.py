@@ -106,12 +106,11 @@ def compared(
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
     read = {answer.member.key: answer for answer in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
     reference = read[other[0]].member
-    members = [read[member].member for member, _ in page]
     members = [
         member._replace(parts_at=parting(member.pieces, reference.pieces))
         if member.key != reference.key and member.pieces and reference.pieces
         else member
-        for member in members
+        for member in (read[own].member for own, _ in page)
     ]
     _, prompt, prompt_chars, label = read.get(key, read[other[0]])
     common = min((spot for member in members if (spot := member.parts_at)), default=Spot(0, 0))

@@ -1,8 +1,8 @@
-"""One sample: looked up in the index by its id, of today or of former times, and read whole from its source.
+"""One sample: looked up in the index by its current or its former id, and read whole from its source.
 
-The index has the places of its annotations, and a person's scores. Former ids are of the time when the format `generic`
-read the run: they name the file, and the sample's start in it. When a more specific format takes over, group and index
-become those of the framework, and the place stays. So an id that the run lacks stands for the sample at its place.
+The index has the places of its annotations, and a person's scores. A former id is from the time when the format
+`generic` read the run: it names the file, and the start of the sample in it. A more specific format uses the group and
+index of the framework, but the place stays. So an id that the run lacks stands for the sample at its place.
 """
 
 import re
@@ -37,7 +37,7 @@ SELECT nth, split, step, grp, idx
 FROM rows JOIN asked ON source = own_file AND (byte_start = own_start OR ends_with(idx, own_end))
 ORDER BY nth, ends_with(idx, own_end), part DESC
 """
-"""The last row of each counts: of a table, `own_start` is the number of a row, which is at the end of its index too."""
+"""The last row of each counts. In a table, `own_start` is the number of a row, with which its index ends, too."""
 
 OF_GROUP = """
 SELECT idx, launch, source, byte_start, byte_length, part, uid, reward, ordinal FROM base
@@ -348,7 +348,6 @@ def _check(stored: SampleKey, key: SampleKey, locator: Locator) -> None:
 
 
 def _scores_of(run: OpenRun, key: SampleKey, locator: Locator) -> tuple[dict[str, float], dict[str, str]]:
-    """The metrics and the tags that scores add to the sample at a place."""
     snapshot = run.snapshot()
     metrics = list(dict.fromkeys(name for piece in snapshot.scores for name in piece.metrics))
     tags = list(dict.fromkeys(name for piece in snapshot.scores for name in piece.tags))
@@ -360,13 +359,11 @@ def _scores_of(run: OpenRun, key: SampleKey, locator: Locator) -> tuple[dict[str
     values = [key.split, key.step, locator.source, locator.start, locator.part]
     overlay = AnnotationOverlay(columns=columns, scores=snapshot.scores)
     pieces = snapshot.holding([key.split], key.step, key.step)
-    answer = database.ask(run, Question(pieces, sql, values, overlay=overlay))
-    scores = iter(answer[0] if answer else ())
-    numbers, words = (
-        {name: score for name, score in zip(names, scores, strict=False) if score is not None}
-        for names in (metrics, tags)
-    )
-    return numbers, words
+    scores = next(iter(database.ask(run, Question(pieces, sql, values, overlay=overlay))), ())
+    numbers, words = zip(metrics, scores, strict=False), zip(tags, scores[len(metrics) :], strict=False)
+    return {name: score for name, score in numbers if score is not None}, {
+        name: tag for name, tag in words if tag is not None
+    }
 
 
 class Policy(NamedTuple):

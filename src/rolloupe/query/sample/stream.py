@@ -27,7 +27,7 @@ from rolloupe.query.sample.load import (
 from rolloupe.query.sample.load import sample as whole_sample
 from rolloupe.query.samples.listing import listed
 from rolloupe.query.samples.pages import every, in_known_splits
-from rolloupe.query.samples.rows import LocatedItem, list_rows, located_items
+from rolloupe.query.samples.rows import ORDER, LocatedItem, list_rows, located_items
 
 CHUNK = 65_536  # number of rows whose keys exist as Python objects at a time
 PAGE = 500  # number of samples to look up at a time; only one is in memory as a whole
@@ -41,8 +41,6 @@ T = TypeVar("T")
 
 Load: TypeAlias = Callable[[OpenRun, SampleKey, Locator, Sequence[Locator]], T]
 """Reads some data of a sample at a place, given the places of its annotations."""
-
-ATTEMPTS = tuple(ATTEMPT_ORDER.split(", "))
 
 NO_PLACES = pa.table({name: pa.nulls(0, pa.string()) for name in ("grp", "idx")})
 LOOKED_UP = 2000  # number of samples to look up at a time
@@ -110,7 +108,7 @@ class Reader:
         attempts = last.places.rows(key.group, key.index) if last.places and not key.attempt else []
         if not attempts:
             return alone()
-        row = max(attempts, key=lambda row: tuple(row[name] for name in ATTEMPTS))
+        row = max(attempts, key=lambda row: tuple(row[name] for name in ORDER))
         locator = Locator(source=row["source"], start=row["byte_start"], length=row["byte_length"], part=row["part"])
         noted = last.noted.rows(row["uid"]) if last.noted and row["uid"] else []
         notes = [Locator(source=note["file"], start=note["byte_start"], length=note["byte_length"]) for note in noted]
@@ -131,7 +129,7 @@ class Reader:
 
 
 def whole(run: OpenRun, split: str, step: int, group: str | None = None, offset: int = 0) -> Iterator[Sample]:
-    """Yield the samples of a step or of one group, read from their files, group by group: all samples in its means.
+    """Yield the samples of a step or of one group, read from their files, group by group.
 
     The first `offset` samples are left out. A sample's row includes its annotations (advantage, why it was discarded,
     metrics, tags). Raises `SourceChanged` if a file was rewritten meanwhile.
@@ -177,7 +175,7 @@ def groups_with_texts(run: OpenRun, query: SampleQuery) -> Iterator[list[TextedS
 
 
 def _located(run: OpenRun, query: SampleQuery, size: int) -> Iterator[list[LocatedItem]]:
-    """Yield the samples of a query with their places, so many at a time."""
+    """Yield the samples of a query with their places, `size` at a time."""
     snapshot = run.snapshot()
     listing = listed(run, snapshot, in_known_splits(snapshot, query))
     for offset in range(query.offset, listing.total, size):
@@ -212,15 +210,10 @@ def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[S
         has_advantage = sample.row.advantage is not None or names & {tokens.ADVANTAGES, "values", "returns"}
         if not has_advantage and not names.isdisjoint(tokens.POLICY):
             if group != (group := sample.key.shared[:3]):
-                advantages = _group_advantages(run, sample.key)
+                split, step, name = group
+                query = SampleQuery(splits=(split,), step_min=step, step_max=step, group=name, trained=True)
+                rewards = {member.key: member.reward for member in every(run, query) if member.reward is not None}
+                own = tokens.group_advantages(np.array([*rewards.values()], np.float64)).tolist()
+                advantages = dict(zip(rewards, own, strict=True)) if len(rewards) > 1 else {}
             sample.group_advantage = advantages.get(sample.key)
         yield sample
-
-
-def _group_advantages(run: OpenRun, key: SampleKey) -> dict[SampleKey, float]:
-    group = SampleQuery(splits=(key.split,), step_min=key.step, step_max=key.step, group=key.group, trained=True)
-    members = [member for member in every(run, group) if member.reward is not None]
-    if len(members) < 2:
-        return {}
-    rewards = np.array([member.reward for member in members], dtype=np.float64)
-    return dict(zip((member.key for member in members), tokens.group_advantages(rewards).tolist(), strict=True))

@@ -1,12 +1,14 @@
 """Why a filter leaves samples out: columns without values, samples without tokens, ids without strings, discarded."""
 
+from collections import Counter
+
 from msgspec.structs import replace
 
 from rolloupe.derive import METRICS
 from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun
 from rolloupe.query.engine.compile import token_texts
-from rolloupe.query.engine.names import has_column, run_names, with_all_words
+from rolloupe.query.engine.names import has_column, is_within, run_names, with_all_words
 from rolloupe.query.filter.nodes import Among, Condition, Filter, Missing, Not, leaves
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import indexed
@@ -58,10 +60,8 @@ def _having(run: OpenRun, scope: SampleQuery, name: str) -> int:
 def _of_tokens(run: OpenRun, scope: SampleQuery) -> list[str]:
     """Say whether the texts of tokens are known, and how many trained samples have tokens at all."""
     scope = replace(scope, trained=None, group=None)
-    steps = [step for split, step in run.snapshot().steps if not scope.splits or split in scope.splits]
-    within = [step for step in steps if scope.step_max is None or step <= scope.step_max]
-    newest = max(within, default=None)
-    reasons = []
+    steps = (key[1] for key in run.snapshot().steps if is_within(replace(scope, step_min=None), *key))
+    newest, reasons = max(steps, default=None), []
     if tokenizer_of(run.info) is None:
         words = words_of_steps(run, replace(scope, step_min=newest, step_max=newest), by="tokens", limit=1).words
         if words and words[0].token_id is not None:
@@ -69,10 +69,9 @@ def _of_tokens(run: OpenRun, scope: SampleQuery) -> list[str]:
                 "The strings of tokens are unknown: the records hold ids. --tokenizer names a tokenizer that has them."
             )
     rows, _ = indexed(run, run.snapshot(), scope, ["series", "samples"])
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for row in rows:
-        name, count = row.values
-        counts[name] = counts.get(name, 0) + count
+        counts[row.values[0]] += row.values[1]
     total = samples(run, replace(scope, trained=True)).total
     missing = total - max(counts.values(), default=0)
     if missing > 0:

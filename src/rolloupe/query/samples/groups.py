@@ -15,15 +15,15 @@ from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database, query_progress
+from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache, bytes_of
-from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query
+from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query, count_found, parts_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, finite_stats, mean_of
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
-from rolloupe.query.samples.rows import KEY, ORDER, attempts_of
+from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
 MAX_MEMBERS = 1000  # maximum number of samples of a group that a page names; of larger groups it gives the size
 HASH = "hash(split, step, grp)"  # the name of a group in a statement
@@ -83,8 +83,11 @@ def groups_page(
     unpaged = replace(query, offset=0, limit=None)
     heads = kept_heads.get(run, snapshot, unpaged, lambda: _heads(run, snapshot, query))
     if around is not None and query.limit:
-        place = _place_of(run, snapshot, heads, around)
-        query = query if place is None else replace(query, offset=place // query.limit * query.limit)
+        sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
+        pieces = snapshot.holding([around.split], around.step, around.step)
+        for (name,) in database.ask(run, Question(pieces, sql, around.shared[:3])):
+            for place in np.flatnonzero(heads.names == np.uint64(name)).tolist():
+                query = replace(query, offset=place // query.limit * query.limit)
     stop = None if query.limit is None else query.offset + query.limit
     page = slice(query.offset, stop)
     page_heads = Heads(heads.steps[page], heads.names[page], heads.sizes[page], heads.firsts[page])
@@ -93,22 +96,13 @@ def groups_page(
     return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, groups, stamp, waiting)
 
 
-def _place_of(run: OpenRun, snapshot: Snapshot, heads: Heads, key: SampleKey) -> int | None:
-    pieces = snapshot.holding([key.split], key.step, key.step)
-    sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
-    answer = database.ask(run, Question(pieces, sql, [key.split, key.step, key.group]))
-    places = np.flatnonzero(heads.names == np.uint64(answer[0][0])).tolist() if answer else []
-    return places[0] if places else None
-
-
 def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
-    """The groups of a query; in the order of one split, those of some steps after the others."""
     if query.sort != "index" or len(query.splits) != 1:
         return _heads_of(run, snapshot, query)
     heads = []
-    for part in query_progress.parts_of(snapshot, query):
+    for part in parts_of(snapshot, query):
         heads.append(_heads_of(run, snapshot, part))
-        query_progress.count_found(len(heads[-1].steps))
+        count_found(len(heads[-1].steps))
     steps, names, sizes, _ = map(np.concatenate, zip(*(reversed(heads) if query.descending else heads), strict=True))
     return Heads(steps, names, sizes, np.cumsum(sizes) - sizes)
 
@@ -171,14 +165,14 @@ def _shown(run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequen
 
 
 def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows: pa.Table) -> list[Group]:
-    numbered = rows.append_column("nth", pa.array(range(len(rows)), pa.int64()))
-    attempts = attempts_of(run, snapshot, numbered.select(["nth", *KEY, *ORDER]))
-    stats = {record[0]: record[1:] for record in _records(sums)}
-    members: dict[int, list[tuple[Any, ...]]] = defaultdict(list)
+    stats = {nth: own for nth, *own in zip(*(column.to_pylist() for column in sums.columns), strict=True)}
+    members: dict[int, list[list[Any]]] = defaultdict(list)
     keys: dict[int, list[SampleKey]] = defaultdict(list)
-    for nth, record in enumerate(_records(rows)):
-        members[record[0]].append(record[1 + len(KEY) + len(ORDER) :])
-        keys[record[0]].append(SampleKey(*record[1 : 1 + len(KEY)], attempts.get(nth, 0)))  # type: ignore[call-arg]
+    numbered = rows.append_column("nth", pa.array(range(len(rows)), pa.int64()))
+    shown = [name for name in rows.column_names if name not in (*KEY, *ORDER)]
+    for key, (nth, *cells) in keyed_values(run, snapshot, numbered, shown):
+        members[nth].append(cells)
+        keys[nth].append(key)
     groups = []
     for nth in sorted(members):  # some may be gone since
         cells, first = members[nth], keys[nth][0]
@@ -198,7 +192,3 @@ def _groups(run: OpenRun, snapshot: Snapshot, heads: Heads, sums: pa.Table, rows
             )
         )
     return groups
-
-
-def _records(table: pa.Table) -> list[tuple[Any, ...]]:
-    return list(zip(*(column.to_pylist() for column in table.columns), strict=True))

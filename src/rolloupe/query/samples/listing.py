@@ -7,7 +7,7 @@ divided into steps of known size, so that a page costs only its own steps. Sorte
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
 from typing import Any, NamedTuple, Protocol
@@ -21,9 +21,9 @@ from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.index.segments.columns import MAX_METRICS
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database, query_progress
+from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
-from rolloupe.query.engine.compile import compile_query, is_one_step, number_of
+from rolloupe.query.engine.compile import compile_query, count_found, is_one_step, number_of, parts_of
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated, is_within, moments_by_kind, reference
 from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading
@@ -51,15 +51,12 @@ Floats = NDArray[np.float64]
 
 
 class Listing(Protocol):
-    """The samples of a query in order."""
+    """The samples of a query in order. Places refer to the `snapshot` of the run from which the list was made."""
 
     @property
-    def snapshot(self) -> Snapshot:
-        """The run when the list was made: its places refer to the pieces of that time."""
-
+    def snapshot(self) -> Snapshot: ...
     @property
-    def total(self) -> int:
-        """The number of samples."""
+    def total(self) -> int: ...
 
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         """Return the rows from `offset` on, fewer at the end. `run` is the run of the list."""
@@ -234,10 +231,13 @@ class ByStep:
     def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
         rows: list[RowPlace] = []
         stop = min(offset + limit, self.total)
-        for first, last in self._ranges(offset, stop):
+        first, last = bisect_right(self._begins, offset) - 1, bisect_right(self._begins, stop - 1) - 1
+        while first <= last and offset < stop:  # the steps of one split at a time
+            end = next((n - 1 for n in range(first, last + 1) if self._steps[n][0] != self._steps[first][0]), last)
             begin = self._begins[first]
             low = max(offset, begin)
-            rows += self._part(run, first, last).page(run, low - begin, min(stop, self._begins[last + 1]) - low)
+            rows += self._part(run, first, end).page(run, low - begin, min(stop, self._begins[end + 1]) - low)
+            first = end + 1
         return rows
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
@@ -247,16 +247,6 @@ class ByStep:
             return None
         place = self._part(run, number, number).place_of(run, key)
         return None if place is None else self._begins[number] + place
-
-    def _ranges(self, offset: int, stop: int) -> Iterator[tuple[int, int]]:
-        """The steps of a page, first and last, of one split at a time."""
-        if offset >= stop:
-            return
-        first, last = bisect_right(self._begins, offset) - 1, bisect_right(self._begins, stop - 1) - 1
-        while first <= last:
-            end = next((n - 1 for n in range(first, last + 1) if self._steps[n][0] != self._steps[first][0]), last)
-            yield first, end
-            first = end + 1
 
     def _part(self, run: OpenRun, first: int, last: int) -> BySql:
         split, steps = self._steps[first][0], sorted((self._steps[first][1], self._steps[last][1]))
@@ -268,19 +258,18 @@ step_listings: AnswerCache[ByStep] = AnswerCache(KEPT_BYTES // 4, lambda listing
 
 
 def _is_narrowed(query: SampleQuery) -> bool:
-    """True if a query selects only some of the samples of its steps."""
     return bool(query.where) or query.group is not None or query.trained is not None
 
 
 def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepKey, int]:
     counts: dict[StepKey, int] = {}
-    for part in query_progress.parts_of(snapshot, query):
+    for part in parts_of(snapshot, query):
         pieces = snapshot.holding(part.splits, part.step_min, part.step_max)
         terms = compile_query(snapshot, part, by_group=False)
         sql = f"SELECT split, step, count(*) FROM rows WHERE {terms.where.sql} GROUP BY ALL"
         answer = database.ask(run, terms.question(pieces, sql))
         counts.update({(split, step): count for split, step, count in answer})
-        query_progress.count_found(sum(count for *_, count in answer))
+        count_found(sum(count for *_, count in answer))
     return counts
 
 

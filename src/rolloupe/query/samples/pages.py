@@ -48,8 +48,7 @@ ONLY_RESPONSES = f"SELECT nth, response_preview FROM {JOINED}"  # where no two s
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
 GROUP, IDENTITY, TEXT = "~group", "~identity", "~text"
-"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response, which differ
-for most texts that differ."""
+"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response."""
 
 HASHES = {
     GROUP: "hash(split, step, grp)",
@@ -92,7 +91,7 @@ def needs_whole_index(query: SampleQuery, metrics: Collection[str], tags: Collec
 
 
 def pending(snapshot: Snapshot, query: SampleQuery) -> int:
-    """The number of samples in scope of which the index lacks derived metrics or tokens that the query names."""
+    """The number of samples in scope whose derived metrics or tokens the query names and the index still lacks."""
     names, has_tokens = {*derived_names(query, snapshot.metrics, snapshot.tags)}, bool(token_texts(query))
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names or has_tokens else []
     lacking = (piece for piece in pieces if not names <= {*piece.derived} or (has_tokens and not knows_words(piece)))
@@ -175,15 +174,12 @@ def _page(
 def table(run: OpenRun, query: SampleQuery) -> pa.Table:
     """Return all samples of a query as a table; a metric with the name of a column is `metric.NAME`."""
     snapshot = run.snapshot()
-    query = in_known_splits(snapshot, query)
-    listing = listed(run, snapshot, query)
+    listing = listed(run, snapshot, in_known_splits(snapshot, query))
     stop = listing.total if query.limit is None else min(listing.total, query.offset + query.limit)
-    chunks = []
+    chunks = [pa.table({name: [] for name in ("id", *NAMES.values(), *DERIVED_NAMES)})] if query.offset >= stop else []
     for at in range(query.offset, stop, CHUNK):
         places = listing.page(run, at, min(CHUNK, stop - at))
         chunks.append(table_of(list_rows(run, listing.snapshot, places, derived=tuple(METRICS))))
-    if not chunks:
-        return pa.table({name: [] for name in ("id", *NAMES.values(), *DERIVED_NAMES)})
     return pa.concat_tables(chunks, promote_options="permissive")
 
 
@@ -201,8 +197,8 @@ def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleIte
         snapshot = run.snapshot()
         batch = _known(snapshot, keys[first : first + BATCH])
         pieces = snapshot.of({(key.split, key.step) for key in batch})
-        items = _items(run, snapshot, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
-        wanted = set(batch)
+        places = database.places(run, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
+        items, wanted = items_of(list_rows(run, snapshot, places, columns=())), set(batch)
         named |= {item.key: item for item in items if item.key in wanted}
     return named
 
@@ -228,8 +224,8 @@ def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
     names = [uid for uid in dict.fromkeys(uids) if uid]
     snapshot = run.snapshot()
     asked = pa.table({"own_uid": pa.array(names, pa.string())})
-    question = Question(snapshot.holding() if names else (), BY_UID, tables={"asked": asked})
-    return {item.uid: item for item in _items(run, snapshot, question)}
+    places = database.places(run, Question(snapshot.holding() if names else (), BY_UID, tables={"asked": asked}))
+    return {item.uid: item for item in items_of(list_rows(run, snapshot, places, columns=()))}
 
 
 def _known(snapshot: Snapshot, keys: Sequence[SampleKey]) -> list[SampleKey]:
@@ -241,10 +237,6 @@ def _table(keys: Sequence[SampleKey]) -> pa.Table:
     names = ("own_split", "own_step", "own_group", "own_index")
     columns = map(list, zip(*(key.shared for key in keys), strict=True)) if keys else ([],) * len(names)
     return pa.table(dict(zip(names, columns, strict=True))).append_column("nth", pa.array(range(len(keys)), pa.int64()))
-
-
-def _items(run: OpenRun, snapshot: Snapshot, question: Question) -> list[SampleItem]:
-    return items_of(list_rows(run, snapshot, database.places(run, question), columns=()))
 
 
 class SampleArrays(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rolloupe.columns import ANNOTATED, COLUMNS
+from rolloupe.columns import ANNOTATED, EXPORTED, LISTED
 from rolloupe.derive import PREFIX
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, sql_type
@@ -26,10 +26,10 @@ from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 KEY = ("split", "step", "grp", "idx")
 ORDER = tuple(ATTEMPT_ORDER.split(", "))
 
-FIELDS = {column.column: column.name for column in COLUMNS if column.is_listed}
+FIELDS = {column.stored: name for name, column in LISTED.items()}
 """The fields of `SampleItem` by the columns of the index."""
 
-NAMES = {column.column: column.name for column in COLUMNS if column.is_exported}  # the names of columns in tables
+NAMES = {column.stored: name for name, column in EXPORTED.items()}  # the names of columns in tables
 OTHERS = {column: name for column, name in NAMES.items() if column not in FIELDS}
 """Columns of tables that are no fields of `SampleItem`."""
 

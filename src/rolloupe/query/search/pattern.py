@@ -200,6 +200,9 @@ def _compiled(pattern: str, original: str) -> "re2._Regexp":
 
 
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
+_PARENTHESIS = re.compile(
+    r"\\.|\[(?:\\.|[^\]\\])*|([()])", re.DOTALL
+)  # those in the group are not escaped, nor in a class
 
 
 def _bad(message: str, pattern: str) -> BadPattern:
@@ -207,35 +210,13 @@ def _bad(message: str, pattern: str) -> BadPattern:
     what, _, piece = message.partition(": ")
     place, reason = max(0, pattern.find(piece)), f"{what} {piece}" if piece and len(piece) <= 40 else what
     if what in ("missing )", "unexpected )"):
-        opened, unopened = _unmatched(pattern)
-        place, reason = opened if what == "missing )" else unopened, what
+        opened, unopened, reason = [0], [0], what
+        for match in _PARENTHESIS.finditer(pattern):
+            if match[1] == "(":
+                opened.append(match.start())
+            elif match[1] and len(opened) > 1:
+                opened.pop()
+            elif match[1]:
+                unopened.append(match.start())
+        place = opened[-1] if what == "missing )" else unopened[:2][-1]
     return BadPattern(f"cannot read the pattern at character {place + 1}: {reason}", place)
-
-
-def _parentheses(pattern: str) -> Iterator[tuple[int, str]]:
-    """The parentheses that are neither escaped nor in a class."""
-    place, in_class = 0, False
-    while place < len(pattern):
-        sign = pattern[place]
-        if sign == "\\":
-            place += 1
-        elif in_class:
-            in_class = sign != "]"
-        elif sign == "[":
-            in_class = True
-        elif sign in "()":
-            yield place, sign
-        place += 1
-
-
-def _unmatched(pattern: str) -> tuple[int, int]:
-    """Return the places of the last unmatched opening and the first unmatched closing parenthesis; 0 without."""
-    opened, unopened = list[int](), list[int]()
-    for place, sign in _parentheses(pattern):
-        if sign == "(":
-            opened.append(place)
-        elif opened:
-            opened.pop()
-        else:
-            unopened.append(place)
-    return opened[-1] if opened else 0, unopened[0] if unopened else 0

@@ -1,29 +1,16 @@
-"""Matches in turns, by role, with snippets of their surroundings: in samples that are read whole, and in reports.
-
-Reports hold texts that a trainer logged and no sample shows; the index does not contain them. Their bytes rule most of
-them out; reading another one takes some milliseconds.
-"""
+"""Matches in turns, by role, with snippets of their surroundings."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain, islice
+from itertools import accumulate, islice
 from typing import NamedTuple
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rolloupe import text as texts
-from rolloupe.errors import SourceChanged, UnreadablePath
-from rolloupe.formats.base import StepReport, TranscriptQuery
-from rolloupe.index import OpenRun, Piece
-from rolloupe.model import Locator, Part, SampleKey, Turn
-from rolloupe.query.engine import database
-from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import is_asked
-from rolloupe.query.engine.relation import PLACE, RowPlace
-from rolloupe.query.records import SampleQuery
-from rolloupe.query.sample.load import read_sample
+from rolloupe.index import OpenRun
+from rolloupe.model import Part, SampleKey, Turn
 from rolloupe.query.sample.load import sample as whole_sample
-from rolloupe.query.search.pattern import Pattern, Rows, SearchStopped, Span, TextQuery
+from rolloupe.query.search.pattern import Pattern, Span, TextQuery
 
 BEFORE_BYTES, AFTER_BYTES = 160, 320  # context on both sides, before it is cut to characters
 BEFORE_CHARS, AFTER_CHARS = 60, 120
@@ -33,8 +20,6 @@ MAX_SPANS = 5000  # maximum number of places to mark in one sample; further ones
 
 SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 """Roles with other names."""
-
-PLACED = "split, step, grp, idx, source, byte_start, byte_length, part"
 
 
 class Snippet(Struct, frozen=True):
@@ -47,12 +32,12 @@ class Snippet(Struct, frozen=True):
     is_end: bool
 
 
-def snippets_of(pattern: Pattern, role: str, encoded: bytes, most: int = MOST) -> tuple[list[Snippet], bool]:
+def snippets_of(pattern: Pattern, role: str, encoded: bytes) -> tuple[list[Snippet], bool]:
     """Return snippets of the first matches in a text, and whether there are more."""
-    spans = list(islice(pattern.spans(encoded), 4 * most + 1))
+    spans = list(islice(pattern.spans(encoded), 4 * MOST + 1))
     snippets: list[Snippet] = []
     place = 0
-    while place < len(spans) and len(snippets) < most:
+    while place < len(spans) and len(snippets) < MOST:
         stop = place + 1
         while stop < min(len(spans), place + 4) and spans[stop][0] - spans[stop - 1][1] < BEFORE_CHARS:
             stop += 1
@@ -78,7 +63,6 @@ def _snippet(role: str, encoded: bytes, spans: list[Span]) -> Snippet:
 
 
 def _text(piece: bytes) -> str:
-    """Decode bytes of a text, without characters that a cut went through."""
     return piece.decode("utf-8", "ignore")
 
 
@@ -160,7 +144,6 @@ def _across(pattern: Pattern, parts: Sequence[Part], shown: Sequence[str]) -> It
 
 
 def _joined(spans: Iterable[Span]) -> list[Span]:
-    """Spans in order, those that overlap as one."""
     joined: list[Span] = []
     for start, stop in spans:
         if joined and start < joined[-1][1]:
@@ -191,92 +174,3 @@ def snippets_in(
             if is_more:
                 return snippets, True
     return snippets, False
-
-
-class FoundRow(NamedTuple):
-    """A matching row of the index."""
-
-    piece: Piece
-    row: int
-    snippets: tuple[Snippet, ...]
-    more: bool  # true if it has more matches than snippets
-
-
-def rows_of_roles(
-    run: OpenRun, pattern: Pattern, piece: Piece, numbers: Rows, go_on: Callable[[], bool], note: Callable[[str], None]
-) -> Iterator[FoundRow]:
-    """Read samples of a piece whole, and yield those that match; notes a sample that can no longer be read."""
-    places = [RowPlace(piece, number) for number in numbers.tolist()]
-    sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-    rows = database.ask(run, Question([piece] if places else (), sql, at=places))
-    for nth, split, step, group, index, source, start, length, part in rows:
-        if not go_on():
-            return
-        locator = Locator(source=source, start=start, length=length, part=part)
-        try:
-            sample = read_sample(run, SampleKey(split, step, group, index), locator)
-        except SourceChanged as error:
-            note(str(error))
-            continue
-        snippets, more = snippets_in(pattern, sample.turns)
-        if snippets:
-            yield FoundRow(piece, places[nth].row, tuple(snippets), more)
-
-
-class Transcript(NamedTuple):
-    """A logged text with a match that no sample shows; `at` is its place in the step's report."""
-
-    split: str
-    step: int
-    title: str
-    at: str
-    snippets: tuple[Snippet, ...]
-    more: bool  # true if it has more matches than snippets
-
-
-def reports_of(run: OpenRun, query: SampleQuery, *, oldest_first: bool) -> list[StepReport]:
-    """Return the reports of a query's splits and steps in search order; none if it asks for certain samples."""
-    if query.where or query.group is not None or query.trained is not None:
-        return []
-    low, high, splits = query.step_min, query.step_max, query.splits
-    due = [
-        report
-        for report in run.format.reports(run.info)
-        if (low is None or report.step >= low) and (high is None or report.step <= high)
-        if not splits or any(is_asked(report.split, split) for split in splits)
-    ]
-    way = 1 if oldest_first else -1
-    return sorted(due, key=lambda report: (way * report.step, report.split != "train", report.split))
-
-
-def transcripts_in(
-    report: StepReport, pattern: Pattern, go_on: Callable[[], bool], note: Callable[[str], None]
-) -> list[Transcript]:
-    """Search one report; return nothing once `go_on` returns False. Notes unreadable logs."""
-
-    def check() -> None:
-        if not go_on():
-            raise SearchStopped
-
-    def holds(turns: Sequence[Turn]) -> bool:
-        check()
-        return bool(snippets_in(pattern, _answered(turns), check)[0])
-
-    hits = []
-    try:
-        for transcript in report.search(TranscriptQuery(pattern.word, holds, check)):
-            snippets, more = snippets_in(pattern, _answered(transcript.turns), check)
-            place = transcript.split, transcript.step, transcript.title, transcript.at
-            hits.append(Transcript(*place, tuple(snippets), more))
-    except UnreadablePath as error:
-        note(str(error))
-        return []
-    except SearchStopped:
-        return []
-    return hits
-
-
-def _answered(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield the turns of a conversation without a sample: its response begins at the first assistant turn."""
-    first = texts.first_answer(turns)
-    return chain(turns[:first], (replace(turn, origin="response") for turn in turns[first:]))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,15 +21,23 @@ from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.execution import core_count
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.names import is_within
+from rolloupe.query.engine.names import is_asked, is_within
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.samples.listing import ROW_BITS
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows
 from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
-from rolloupe.query.search.roles import FoundRow, Snippet, Transcript, reports_of, transcripts_in
-from rolloupe.query.search.worker import TOGETHER_BYTES, SearchPart, SearchWork, search_parts
+from rolloupe.query.search.roles import Snippet
+from rolloupe.query.search.worker import (
+    TOGETHER_BYTES,
+    FoundRow,
+    SearchPart,
+    SearchWork,
+    Transcript,
+    search_parts,
+    transcripts_in,
+)
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """First and maximum number of rows per statement: the first hits need not wait for the last rows."""
@@ -44,7 +52,6 @@ MAX_AHEAD, AHEAD_ROWS = 64, 100_000
 
 MAX_TRANSCRIPTS = 10_000  # maximum number of report conversations to list; all are counted
 TOGETHER = 16  # number of small pieces to hand to a thread at once, up to `TOGETHER_BYTES`
-Ahead: TypeAlias = "deque[tuple[list[SearchPart], Future[None]]]"
 
 
 def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = False) -> list[Piece]:
@@ -132,11 +139,6 @@ class Found(NamedTuple):
     transcripts: Sequence[Transcript] = ()  # conversations of reports that no sample shows, up to the limit
 
 
-def never() -> bool:
-    """Never stops the search."""
-    return False
-
-
 class SearchOptions(NamedTuple):
     """How many hits a search lists, and in which order."""
 
@@ -149,6 +151,11 @@ class SearchOptions(NamedTuple):
 
 
 ALL_HITS = SearchOptions()
+
+
+def never() -> bool:
+    """Never stops the search."""
+    return False
 
 
 class Search(Iterator[Found]):
@@ -169,31 +176,29 @@ class Search(Iterator[Found]):
         options: SearchOptions = ALL_HITS,
         stopped: Callable[[], bool] = never,
     ) -> None:
-        self._run, self._options, self._asked = run, options, query
+        self._run, self._options, self._asked, self._stopped = run, options, query, stopped
         self._most = None if options.limit is None else options.limit + options.reserve
-        self._stopped = stopped
-        self._is_closed = False
         self._snapshot = run.snapshot()
-        self._work = SearchWork(run, Pattern(text), oldest_first=options.oldest_first, by_step=options.by_step)
+        order, by_step = options.oldest_first, options.by_step
+        self._work = SearchWork(run, Pattern(text), stopped, oldest_first=order, by_step=by_step)
         try:
-            self._query = in_known_splits(self._snapshot, query)
+            query = in_known_splits(self._snapshot, query)
         except NotFound:  # a split may exist in reports alone, without samples
             if not reports_of(run, query, oldest_first=True):
                 raise
-            self._query = query
-        compile_query(self._snapshot, self._query, by_group=False)  # refuse an invalid query now
-        pieces = pieces_of(self._snapshot, self._query, oldest_first=options.oldest_first)
-        self._known_samples = sum(rows_in(piece, self._query) for piece in pieces)
-        self._rows = sum(piece.rows for piece in pieces)
-        self._known_bytes = sum(
-            (piece.stop - piece.start) * rows_in(piece, self._query) // max(1, piece.rows) for piece in pieces
-        )
-        self._bytes = sum(piece.stop - piece.start for piece in pieces)
+        compile_query(self._snapshot, query, by_group=False)  # refuse an invalid query now
+        pieces = pieces_of(self._snapshot, query, oldest_first=order)
+        rows = [(piece, rows_in(piece, query), piece.stop - piece.start) for piece in pieces]
+        self._rows, self._known_samples = sum(piece.rows for piece in pieces), sum(within for _, within, _ in rows)
+        self._bytes = sum(size for *_, size in rows)
+        self._known_bytes = sum(size * within // max(1, piece.rows) for piece, within, size in rows)
         self._passed = 0
         self._transcripts: list[Transcript] = []
         self._found_transcripts = self._reports_done = self._reports_known = 0
         self._waiting: list[FoundRow] = []
-        self._scoped = scoped(run, self._snapshot, self._query, pieces)
+        self._ahead: deque[tuple[list[SearchPart], Future[None]]] = deque()
+        self._scoped = scoped(run, self._snapshot, query, pieces)
+        self._told_s = time.monotonic()
         self._going = self._go()
 
     def __next__(self) -> Found:
@@ -215,43 +220,74 @@ class Search(Iterator[Found]):
 
     def _go(self) -> Generator[Found]:
         """The search itself; work begins with the first `next`."""
-        parts: Ahead = deque()
-
-        def is_listing() -> bool:
-            return self._most is None or self._passed + len(self._waiting) < self._most
-
-        reported_s = time.monotonic()
         try:
             yield Found([], [], self._progress(is_over=False))
             while not self._stopped():
-                while self._looks_ahead(parts) and (batch := self._next()):
-                    parts.append((batch, pool().submit(search_parts, batch, is_listing, self._goes_on)))
-                if not parts:
+                self._look_ahead()
+                if not self._ahead:
                     break
-                if not self._take(parts):
+                if not self._take():
                     with contextlib.suppress(TimeoutError):
-                        parts[0][1].result(TELL_S / 2)
+                        self._ahead[0][1].result(TELL_S / 2)
                 is_first = bool(self._waiting) and not self._passed
-                if is_first or len(self._waiting) >= LOOKED_UP or time.monotonic() - reported_s >= TELL_S:
-                    yield self._since(is_over=False)
-                    reported_s = time.monotonic()
+                if is_first or len(self._waiting) >= LOOKED_UP:
+                    yield from self._tell()
+                yield from self._tell_in_time()
             if not self._stopped():
                 yield from self._in_reports()
             if not self._stopped():
                 yield self._since(is_over=True)
         finally:
-            self._is_closed = True
-            for _, future in parts:
+            self._work.is_closed = True
+            for _, future in self._ahead:
                 future.cancel()
+
+    def _tell(self) -> Generator[Found]:
+        yield self._since(is_over=False)
+        self._told_s = time.monotonic()
+
+    def _tell_in_time(self) -> Generator[Found]:
+        if time.monotonic() - self._told_s >= TELL_S:
+            yield from self._tell()
+
+    def _look_ahead(self) -> None:
+        """Begin further pieces: a few at least, more if they are small."""
+        while True:
+            rows = sum(part.piece.rows for batch, _ in self._ahead for part in batch)
+            is_enough = len(self._ahead) >= MAX_AHEAD or rows >= AHEAD_ROWS
+            if is_enough and len(self._ahead) >= 2 * threads():
+                return
+            batch: list[SearchPart] = []
+            size_bytes = 0  # small pieces together: handing one to another thread costs as much as searching it
+            while size_bytes < TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)):
+                batch.append(SearchPart(self._work, *due))
+                size_bytes += due[0].stop - due[0].start
+            if not batch:
+                return
+            self._ahead.append((batch, pool().submit(search_parts, self._work, batch)))
+
+    def _take(self) -> bool:
+        """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
+        has_taken = False
+        while self._ahead:
+            batch, future = self._ahead[0]
+            is_through = future.done()  # check before taking: later hits are taken later
+            rows = [row for part in batch for row in part.take()]
+            self._waiting += rows
+            self._work.is_listing = self._most is None or self._passed + len(self._waiting) < self._most
+            has_taken = has_taken or is_through or bool(rows)
+            if not is_through:
+                break
+            self._ahead.popleft()
+            future.result()
+        return has_taken
 
     def _in_reports(self) -> Generator[Found]:
         """Search the reports, one after another: they are read in Python, so more threads would not help."""
         due = yield from self._waited_for(pool().submit(self._due_reports))
         self._reports_known = len(due or ())
-        reported_s = time.monotonic()
         for report in due or ():
-            look = pool().submit(transcripts_in, report, self._work.pattern, self._goes_on, self._work.note)
-            transcripts = yield from self._waited_for(look)
+            transcripts = yield from self._waited_for(pool().submit(transcripts_in, self._work, report))
             if transcripts is None:
                 return
             most, limit = self._options.transcripts, self._options.limit
@@ -261,9 +297,7 @@ class Search(Iterator[Found]):
             self._transcripts += transcripts[: max(0, most - self._found_transcripts)]
             self._found_transcripts += len(transcripts)
             self._reports_done += 1
-            if time.monotonic() - reported_s >= TELL_S:
-                yield self._since(is_over=False)
-                reported_s = time.monotonic()
+            yield from self._tell_in_time()
 
     def _waited_for(self, work: Future[T]) -> Generator[Found, None, T | None]:
         """The result of work in the pool, which may hang like a slow mount; None once the search is stopped."""
@@ -284,40 +318,6 @@ class Search(Iterator[Found]):
             reason = defect(error)
         self._work.note(f"the reports could not be listed: {reason}")
         return []
-
-    def _next(self) -> list[SearchPart]:
-        """The next pieces, small ones together: handing one to another thread costs as much as searching it."""
-        batch: list[SearchPart] = []
-        size_bytes = 0
-        while size_bytes < TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)) is not None:
-            batch.append(SearchPart(self._work, *due))
-            size_bytes += due[0].stop - due[0].start
-        return batch
-
-    def _looks_ahead(self, parts: Ahead) -> bool:
-        """Return True to begin further pieces: a few at least, more if they are small."""
-        if len(parts) < 2 * threads():
-            return True
-        rows = sum(part.piece.rows for batch, _ in parts for part in batch)
-        return len(parts) < MAX_AHEAD and rows < AHEAD_ROWS
-
-    def _take(self, parts: Ahead) -> bool:
-        """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
-        has_taken = False
-        while parts:
-            batch, future = parts[0]
-            is_through = future.done()  # check before taking: later hits are taken later
-            rows = [row for part in batch for row in part.take()]
-            self._waiting += rows
-            has_taken = has_taken or is_through or bool(rows)
-            if not is_through:
-                break
-            parts.popleft()
-            future.result()
-        return has_taken
-
-    def _goes_on(self) -> bool:
-        return not (self._is_closed or self._stopped())
 
     def _since(self, *, is_over: bool) -> Found:
         """The hits since the last yield; those that are listed are looked up."""
@@ -340,19 +340,29 @@ class Search(Iterator[Found]):
         with work.lock:
             samples, size_bytes, hits = work.samples, work.size_bytes, work.hits
             from_sources, notes = work.from_sources, tuple(work.notes)
-        return SearchProgress(
-            self._known_samples if is_over else samples * self._known_samples // max(1, self._rows),
-            self._known_samples,
-            self._known_bytes if is_over else size_bytes * self._known_bytes // max(1, self._bytes),
-            self._known_bytes,
-            hits,
-            from_sources,
-            notes,
-            is_over,
-            self._found_transcripts,
-            self._reports_done,
-            self._reports_known,
-        )
+        samples = self._known_samples if is_over else samples * self._known_samples // max(1, self._rows)
+        size_bytes = self._known_bytes if is_over else size_bytes * self._known_bytes // max(1, self._bytes)
+        of_samples = samples, self._known_samples, size_bytes, self._known_bytes, hits, from_sources, notes, is_over
+        return SearchProgress(*of_samples, self._found_transcripts, self._reports_done, self._reports_known)
+
+
+def reports_of(run: OpenRun, query: SampleQuery, *, oldest_first: bool) -> list[StepReport]:
+    """Return the reports of a query's splits and steps in search order; none if it asks for certain samples.
+
+    Reports hold texts that a trainer logged and no sample shows; the index does not contain them. Their bytes rule most
+    of them out; reading another one takes some milliseconds.
+    """
+    if query.where or query.group is not None or query.trained is not None:
+        return []
+    low, high, splits = query.step_min, query.step_max, query.splits
+    due = [
+        report
+        for report in run.format.reports(run.info)
+        if (low is None or report.step >= low) and (high is None or report.step <= high)
+        if not splits or any(is_asked(report.split, split) for split in splits)
+    ]
+    way = 1 if oldest_first else -1
+    return sorted(due, key=lambda report: (way * report.step, report.split != "train", report.split))
 
 
 def threads() -> int:

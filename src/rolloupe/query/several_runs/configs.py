@@ -9,6 +9,7 @@ import json
 import re
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -18,7 +19,6 @@ from msgspec import Struct
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
-from rolloupe.query.run.trainer_files import config
 
 MAX_VALUES = 5_000  # maximum number of values of one configuration to compare
 MAX_DEPTH = 20
@@ -71,7 +71,7 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
     configs = {run.id: dict(zip(kept.keys, kept.values, strict=True)) for run, kept in known if kept.keys}
     names = {run.id: run.info.name for run, _ in known}
     keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
-    telling = sum(not _rank(key, configs, names).is_name for key in keys)
+    telling = sum(not _rank(key, configs, names)[0] for key in keys)
     values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
     return ConfigDifferences(keys, telling, values, len(runs) - len(known))
 
@@ -82,7 +82,7 @@ def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:
     for run in runs:
         if time.monotonic() > until:
             break
-        by_path = flat(config(run))
+        by_path = flat(run.format.config(run.info))
         keys, values = (tuple(map(sys.intern, texts)) for texts in (by_path, by_path.values()))
         _read[run] = FlatConfig(time.monotonic(), _keys.setdefault(keys, keys), values)
 
@@ -121,28 +121,17 @@ def ranked(keys: Sequence[str], configs: Mapping[str, Mapping[str, str]], names:
 
 def differing_keys(configs: Mapping[str, Mapping[str, str]]) -> list[str]:
     """The keys without one common value in all configurations."""
-    seen: dict[str, set[str]] = {}
-    count: dict[str, int] = {}
+    seen: dict[str, list[str]] = defaultdict(list)
     for values_by_key in configs.values():
         for key, value in values_by_key.items():
-            seen.setdefault(key, set()).add(value)
-            count[key] = count.get(key, 0) + 1
-    return [key for key, values in seen.items() if len(values) > 1 or count[key] < len(configs)]
+            seen[key].append(value)
+    return [key for key, values in seen.items() if len({*values}) > 1 or len(values) < len(configs)]
 
 
-class Rank(NamedTuple):
-    """The rank of a key; lower means more telling."""
-
-    is_name: bool  # the value names the run, or the place of its files
-    is_constant: bool  # all runs with the key share one value
-    is_unusual: bool
-    missing: int
-    is_text: bool
-    length: int
-    key: str
-
-
-def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]) -> Rank:
+def _rank(
+    key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str, str]
+) -> tuple[bool, bool, bool, int, bool, int, str]:
+    """Return the rank of a key: lower means more telling. The first is True if it only names a run or its files."""
     values = {run_id: config[key] for run_id, config in configs.items() if key in config}
     distinct = len(set(values.values()))
     is_text = any(_number(value) is None for value in values.values())
@@ -150,8 +139,8 @@ def _rank(key: str, configs: Mapping[str, Mapping[str, str]], names: Mapping[str
     is_long = any(names[run_id] in value or len(value) > LONG_CHARS for run_id, value in values.items())
     is_path = not is_telling and any("/" in value for value in values.values())  # a model name has the form org/model
     is_other = is_text and not is_telling and distinct == len(values) > FEW
-    is_name = is_long or is_path or is_other
-    return Rank(is_name, distinct == 1, not is_telling, len(configs) - len(values), is_text, len(key), key)
+    is_name, is_constant = is_long or is_path or is_other, distinct == 1
+    return is_name, is_constant, not is_telling, len(configs) - len(values), is_text, len(key), key
 
 
 def _number(text: str) -> float | None:
@@ -201,7 +190,7 @@ def config_table(
     for run in runs:
         if time.monotonic() - began > max_s:
             break
-        configs[run.id] = flat(config(run), WHOLE)
+        configs[run.id] = flat(run.format.config(run.info), WHOLE)
         read += 1
     known = {run_id: values for run_id, values in configs.items() if values}
     differing = ranked(differing_keys(known), known, {run.id: run.info.name for run in runs})
@@ -226,7 +215,7 @@ def run_groups(runs: Sequence[OpenRun], key: str) -> dict[str | None, list[OpenR
     """Divide runs by the value of a key of their configurations, in order; None is last. Raises `BadQuery`."""
     by_value: dict[str | None, list[OpenRun]] = {}
     for run in runs:
-        by_value.setdefault(flat(config(run), WHOLE).get(key), []).append(run)
+        by_value.setdefault(flat(run.format.config(run.info), WHOLE).get(key), []).append(run)
     if by_value.keys() <= {None}:
         raise BadQuery(f"none of the runs has {key!r} in its configuration")
     numbers = {value: _number(value or "") for value in by_value}

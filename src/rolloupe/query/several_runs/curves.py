@@ -4,7 +4,6 @@ A run is asked again only when it has changed. Values and metrics stop after som
 asked again, they continue from there.
 """
 
-import hashlib
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -18,9 +17,9 @@ from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
-from rolloupe.query.curves.curve import Range, average, check_curve, check_range, curve, cut, whole_curve
+from rolloupe.query.curves.curve import ALL_STEPS, Range, average, check_curve, check_range, curve, cut, whole_curve
 from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
-from rolloupe.query.run.trainer_metrics import trainer_version
+from rolloupe.query.run.trainer_files import trainer_version
 
 T = TypeVar("T")
 
@@ -37,7 +36,7 @@ class ValueAt(NamedTuple):
 
 
 class MetricValues(NamedTuple):
-    """The values of a metric in a run, of the finite ones; None for a run without any.
+    """The finite values of a metric in a run; None for a run without any.
 
     `smooth` is the moving average at the last value: the value itself if the query smooths nothing.
     """
@@ -103,9 +102,8 @@ def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> tuple[di
 
 
 def _state_of(run: OpenRun) -> tuple[str, ...]:
-    """The state that an answer about a run depends on: its samples, and its trainer's files, which may grow alone."""
-    trainer = hashlib.blake2b(trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return str(run.catalog.folder), run.version, trainer
+    """The state that an answer about a run depends on: its samples, and the trainer's files."""
+    return str(run.catalog.folder), run.version, trainer_version(run)
 
 
 def _in_time(runs: Sequence[OpenRun], answer: Callable[[OpenRun], T], max_s: float) -> tuple[dict[str, T], int]:
@@ -122,8 +120,7 @@ def _in_time(runs: Sequence[OpenRun], answer: Callable[[OpenRun], T], max_s: flo
 class GroupCurve(NamedTuple):
     """The mean of a curve over the runs of a group at each step: over those that have a finite value there.
 
-    `spread` of the curve is `std`, the standard deviation of the runs (their number divides the squares, not one
-    less); `low` and `high` are their extremes.
+    `spread` of the curve is `std`, the population standard deviation of the runs; `low` and `high` are their extremes.
     """
 
     curve: Curve
@@ -133,16 +130,9 @@ class GroupCurve(NamedTuple):
     counts: Ints  # the number of runs with a value at each step
 
 
-def group_curve(
-    runs: Sequence[OpenRun],
-    query: CurveQuery,
-    *,
-    most: int | None = None,
-    step_min: int | None = None,
-    step_max: int | None = None,
-) -> GroupCurve:
+def group_curve(runs: Sequence[OpenRun], query: CurveQuery, shown: Range = ALL_STEPS) -> GroupCurve:
     """Return the mean of a curve over runs. Runs without the curve are left out; if all are, raises as `curve` does."""
-    check_range(most)
+    check_range(shown)
     curves = _whole_curves(runs, query)
     steps = np.unique(np.concatenate([whole.steps for whole in curves]))
     values = _by_step(curves, steps, lambda whole: whole.values)
@@ -167,12 +157,12 @@ def group_curve(
         x=None if query.x is None else _mean(_by_step(curves, steps, lambda whole: whole.x)),
         x_start_s=next((whole.x_start_s for whole in curves if whole.x_start_s is not None), None),
     )
-    drawn, chosen = cut(whole, Range(most, step_min, step_max))
+    drawn, chosen = cut(whole, shown)
     return GroupCurve(drawn, spread[chosen], low[chosen], high[chosen], counts[chosen])
 
 
 def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
-    """The curves of the runs that have it: whole, as a range of each would draw other runs together."""
+    """Return the whole curves of the runs that have it: after a cut, the means would be over other runs."""
     plain = replace(query, options=replace(query.options, smooth=0, spread=False, band=""))
     curves, error = list[Curve](), BadQuery("a group of runs needs at least one run")
     with listing_once():

@@ -1,13 +1,14 @@
-"""Moments of columns and token series by step: of all trained samples, or of those that match a filter."""
+"""Moments of columns and token series by step, of all trained samples or of those that match a filter; discards."""
 
 import functools
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
+from msgspec import Struct
+
 from rolloupe.columns import CHARTED
-from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery
 from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats
 from rolloupe.index.segments.columns import ColumnRef, sql_type
@@ -15,13 +16,95 @@ from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.index.token_stats.files import WHOLE_STEP
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache, StepAnswers
-from rolloupe.query.engine.compile import CompiledQuery, matching
+from rolloupe.query.engine.compile import CompiledQuery, discard_overlay, matching
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import is_annotated, is_asked, moments_by_kind, qualified, reference, unknown
+from rolloupe.query.engine.names import (
+    DERIVED_NAMES,
+    is_annotated,
+    is_asked,
+    is_within,
+    moments_by_kind,
+    qualified,
+    reference,
+    unknown,
+)
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, finite_stats, quote
-from rolloupe.query.records import SampleQuery, SeriesPoint, Stats
+from rolloupe.query.records import Discards, SampleQuery, SeriesPoint, Stats
 from rolloupe.query.run_tokens.token_index import indexed
-from rolloupe.query.steps.discards import discarded_by_step
+from rolloupe.questions import DiscardQuery
+
+KEPT = 1_000_000  # number of counts of steps and reasons to cache
+
+COUNTED = """
+SELECT split, step, discarded, count(*), count(DISTINCT grp),
+       count(*) FILTER (status IN ('aborted', 'error') AND response_chars = 0)
+FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
+"""
+
+_cache: AnswerCache[list[Discards]] = AnswerCache(KEPT, len)
+
+
+def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
+    """Return counts of discarded samples by split, step and reason; `eval` covers all evaluations together."""
+    counts: dict[tuple[str, int, str], list[tuple[int, ...]]] = defaultdict(list)
+    for name, step, reason, *numbers in _all(run):
+        if is_asked(name, split):
+            counts[split or name, step, reason].append(tuple(numbers))
+    places = sorted(counts, key=lambda place: (place[0] != "train", *place))
+    return [Discards(*place, *map(sum, zip(*counts[place], strict=True))) for place in places]
+
+
+class RunDiscards(Struct, frozen=True, kw_only=True):
+    """Parallel columns, one entry for each step and reason, by step.
+
+    `unfinished` of the samples were cancelled or failed: they have no answer to read.
+    """
+
+    split: str
+    reasons: list[str]
+    steps: list[int]
+    samples: list[int]
+    groups: list[int]
+    unfinished: list[int]
+
+
+def discards_answer(run: OpenRun, asked: DiscardQuery) -> RunDiscards:
+    """Return the discarded samples of a split, in columns."""
+    columns = list(zip(*discards(run, asked.split), strict=True)) or [()] * 6
+    _, steps, reasons, samples, groups, unfinished = map(list, columns)
+    return RunDiscards(
+        split=asked.split, reasons=reasons, steps=steps, samples=samples, groups=groups, unfinished=unfinished
+    )
+
+
+def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
+    """Counts of discarded samples by step. Looks at samples only if annotations record discards."""
+    snapshot = run.snapshot()
+    if not snapshot.annotates_discarded:
+        return {key: count for key, stats in snapshot.steps.items() if (count := sum(stats.discarded.values()))}
+    counts: Counter[StepKey] = Counter()
+    for discard in _all(run):
+        counts[discard.split, discard.step] += discard.samples
+    return dict(counts)
+
+
+def discarded_among(run: OpenRun, split: str, step_min: int | None, step_max: int | None) -> str:
+    """Say in a sentence how many samples of some steps were discarded and count as well; empty for none."""
+    by_step, steps = discarded_by_step(run), run.snapshot().steps
+    scope = SampleQuery(step_min=step_min, step_max=step_max)
+    inside = [key for key in steps if is_asked(key[0], split) and is_within(scope, *key)]
+    count = sum(by_step.get(key, 0) for key in inside)
+    words = f"{count:,} {'was' if count == 1 else 'were'} discarded, and {'counts' if count == 1 else 'count'} as well."
+    return f"Of {sum(steps[key].rows for key in inside):,} samples {words}" if count else ""
+
+
+def _all(run: OpenRun) -> list[Discards]:
+    snapshot = run.snapshot()
+    if not snapshot.has_discarded:
+        return []
+    question = Question(snapshot.holding(), COUNTED, overlay=discard_overlay(snapshot))
+    return _cache.get(run, snapshot, None, lambda: [Discards(*counts) for counts in database.ask(run, question)])
+
 
 NONE = Moments()
 
@@ -98,8 +181,7 @@ def by_step(snapshot: Snapshot, split: str) -> dict[int, list[StepStats]]:
 
 def columns(run: OpenRun) -> list[str]:
     """The names that a list can sort by and a curve can show: fixed numbers, sample metrics, derived metrics."""
-    derived = (f"{PREFIX}{name}" for name, metric in METRICS.items() if metric.kind == "number")
-    return [*CHARTED, *(qualified(name, "metric") for name in run.snapshot().metrics), *derived]
+    return [*CHARTED, *(qualified(name, "metric") for name in run.snapshot().metrics), *DERIVED_NAMES]
 
 
 def token_series_names(run: OpenRun) -> list[str]:
@@ -110,10 +192,8 @@ def token_series_names(run: OpenRun) -> list[str]:
 def sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
     """The column behind a name, if it is a number of samples."""
     of = reference(snapshot, name)
-    if of is None or of.kind == "metric":
+    if of is None or of.kind in ("metric", "derived"):
         return of
-    if of.kind == "derived":
-        return of if METRICS[of.name].kind == "number" else None
     return of if of.kind == "fixed" and of.name in CHARTED else None
 
 
@@ -142,22 +222,17 @@ def sample_points(run: OpenRun, name: str, split: str | None = None) -> list[Ser
     """Statistics of a numeric column or sample metric by step. Raises `BadQuery`, which lists the known names."""
     snapshot = run.snapshot()
     trained = TrainedColumn(run, snapshot, _known_number(run, snapshot, name))
-    return ascending(SeriesPoint(*key, trained.together(members)) for key, members in places_of(snapshot, split))
+    return [SeriesPoint(*key, trained.together(members)) for key, members in _members(snapshot, split)]
 
 
-def places_of(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
-    """The statistics that make a point of a curve, of one split or all: those of a step, of all evaluations at it."""
+def _members(snapshot: Snapshot, split: str | None) -> list[tuple[StepKey, list[StepStats]]]:
+    """The statistics for each point of a curve, by split and step: of one step, or of all evaluations at it."""
     if split is None:
-        return [(key, [stats]) for key, stats in snapshot.steps.items()]
-    return [((split, step), members) for step, members in by_step(snapshot, split).items()]
+        return sorted((key, [stats]) for key, stats in snapshot.steps.items())
+    return sorted(((split, step), members) for step, members in by_step(snapshot, split).items())
 
 
-def ascending(points: Iterable[SeriesPoint]) -> list[SeriesPoint]:
-    """Points by split and step."""
-    return sorted(points, key=lambda point: (point.split, point.step))
-
-
-_stats = StepAnswers[Stats](lambda rows, *numbers: stats_of(moments_from(*numbers), rows))
+_stats = StepAnswers()
 
 
 def matching_points(run: OpenRun, name: str, split: str, where: str) -> list[SeriesPoint]:
@@ -166,12 +241,9 @@ def matching_points(run: OpenRun, name: str, split: str, where: str) -> list[Ser
         return sample_points(run, name, split)
     snapshot = run.snapshot()
     value, rows = trained_column(run, snapshot, name, where)
-    sql = f"""
-    {rows.own} SELECT step, count(*), {finite_stats(value)} FROM {rows.table}
-    WHERE split IN (SELECT unnest(?)) AND discarded = '' GROUP BY step
-    HAVING count({value}) FILTER (isfinite({value})) > 0"""
-    stats_by_step = _stats.get(run, snapshot, split, rows, sql)
-    return [SeriesPoint(split, step, stats) for step, stats in stats_by_step.items()]
+    sql = rows.by_step(f"count(*), {finite_stats(value)}", "discarded = ''")
+    by_step = _stats.get(run, snapshot, split, rows, f"{sql} HAVING count({value}) FILTER (isfinite({value})) > 0")
+    return [SeriesPoint(split, step, stats_of(moments_from(*own), count)) for step, (count, *own) in by_step.items()]
 
 
 COLUMNS = ("tokens", "total", "spread", "low", "high")
@@ -185,7 +257,6 @@ def annotated_steps(run: OpenRun, snapshot: Snapshot) -> set[StepKey]:
 
 
 def _moments_of_tokens(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
-    """The moments of a series at these steps, over the samples that count."""
     if not snapshot.annotates_discarded:
         return {}
     places, known = _summed_again(run, snapshot, WHOLE_STEP), _summed_again(run, snapshot, name)
@@ -235,11 +306,8 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
         own = stats.series[name].moments if name in stats.series else NONE
         return again.get((stats.split, stats.step), own)
 
-    places = places_of(snapshot, split)
-    parts = ((key, [moments for s in members if (moments := of(s)).count]) for key, members in places)
-    return ascending(
-        SeriesPoint(*key, stats_of(merged(each), sum(m.count for m in each))) for key, each in parts if each
-    )
+    parts = ((key, [m for stats in members if (m := of(stats)).count]) for key, members in _members(snapshot, split))
+    return [SeriesPoint(*key, stats_of(merged(each), sum(m.count for m in each))) for key, each in parts if each]
 
 
 def needs_tokens(run: OpenRun, name: str) -> bool:

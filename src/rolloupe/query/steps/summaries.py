@@ -107,18 +107,17 @@ GROUPS = f"""
 , own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
 SELECT grp, arg_min(prompt_preview, place), count(*), {finite_stats("reward")}, arg_min(env, place),
        coalesce(mode(nullif(discarded, '')), '')
-FROM own WHERE {{}} GROUP BY grp ORDER BY min(lead)
+FROM own GROUP BY grp ORDER BY min(lead)
 """
 
 
-def groups(run: OpenRun, split: str, step: int, *, trained: bool | None = None) -> list[GroupSummary]:
+def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
     """Return the groups of a step in order of their first sample. Raises `NotFound` for a step without samples."""
     snapshot = run.snapshot()
     pieces = snapshot.holding([split], step, step)
     if not pieces:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    which = "true" if trained is None else f"discarded {'=' if trained else '<>'} ''"
-    question = Question(pieces, GROUPS.format(which), [split, step], overlay=discard_overlay(snapshot))
+    question = Question(pieces, GROUPS, [split, step], overlay=discard_overlay(snapshot))
     summaries: list[GroupSummary] = []
     first = 0
     for group, prompt, count, finite, mean, std, low, high, env, reason in database.ask(run, question):
@@ -160,16 +159,13 @@ def newest(run: OpenRun) -> dict[str, Newest]:
 def _means(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if snapshot.annotates_discarded or is_annotated(snapshot, MEANS):
         return _annotated_means(run, snapshot)
-    means_by_split: dict[str, dict[str, tuple[int, float]]] = {}
-    for stats in snapshot.steps.values():
-        means = means_by_split.setdefault(stats.split, {})
+    by_split: dict[str, dict[str, float]] = defaultdict(dict)
+    for stats in sorted(snapshot.steps.values(), key=lambda stats: stats.step):
+        means = by_split[stats.split]
         for name in MEANS:
-            moments = stats.columns.get(name)
-            if moments is not None and moments.count and (name not in means or means[name][0] < stats.step):
-                means[name] = stats.step, moments.mean
-    return {
-        split: Newest(**{name: mean for name, (_, mean) in means.items()}) for split, means in means_by_split.items()
-    }
+            if (moments := stats.columns.get(name)) is not None and moments.count:
+                means[name] = moments.mean
+    return {split: Newest(**means) for split, means in by_split.items()}
 
 
 def _annotated_means(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:

@@ -16,11 +16,9 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
-from rolloupe.query.steps.discards import discarded_by_step
-from rolloupe.query.steps.moments import annotated_steps, stats_of
+from rolloupe.query.steps.moments import annotated_steps, discarded_by_step, stats_of
 
 Place = tuple[str, int, str]  # Source, first byte and part: they identify a row of the index
-MASK = "loss_mask"  # marks the tokens that count; it is not a series with extremes
 WITHOUT = 256  # after this many samples without a series, the step counts as having none
 AT_ONCE = 1_000  # number of samples to hold before dropping all but the most extreme
 KEPT_SERIES = 4_000  # number of cached token series of steps whose samples had to be read
@@ -85,8 +83,6 @@ def _tokens(extremes: Iterable[Extreme], keys: Mapping[Place, SampleKey]) -> lis
 
 
 class _Series:
-    """One token series over the samples that have been read."""
-
     def __init__(self) -> None:
         self.facts: list[SeriesFacts] = []
         self.keys: dict[Place, SampleKey] = {}
@@ -125,6 +121,6 @@ def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
             break
         for series in () if sample.row.discarded else sample.series:
             facts = tokens.facts_of({series.name: np.array(series.values, dtype=np.float64)})
-            if series.name != MASK and series.name in facts:
+            if series.name != tokens.MASK and series.name in facts:
                 series_by_name[series.name].add(sample, facts[series.name])
     return [series.result(name) for name, series in series_by_name.items()]

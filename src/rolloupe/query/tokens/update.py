@@ -14,8 +14,7 @@ from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.index.token_stats.series import EDGES
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
-from rolloupe.query.tokens.page import roles_of, series_of
-from rolloupe.query.tokens.token_strings import spans_of, texts_of_tokens
+from rolloupe.query.tokens.page import encodable, roles_of, series_of, spans_of, texts_of_tokens
 from rolloupe.tokens import token_count
 
 T = TypeVar("T")
@@ -24,7 +23,7 @@ UNTRAINED, UP, DOWN, NOTHING, TAKEN_OUT, UNKNOWN = range(6)
 """Effects of a step on a token: outside the loss, pushed up, pushed down, advantage 0, taken out by the rule, or
 unknown, because its coefficient is NaN."""
 
-MOST_STRINGS = 50  # token strings with a share of their own; of the others only the sum is kept
+MOST_STRINGS = 50  # token strings with a share of their own; the others are in the sums of all tokens
 MOST_NAMES = 2**19  # names with sums: more than any vocabulary has token strings
 
 
@@ -137,14 +136,13 @@ def update_inputs(samples: Iterable[Sample]) -> Iterator[UpdateInputs | str]:
     """Yield the inputs of the update of each sample, of the tokens in its loss, or why the sample is left out."""
     for sample in samples:
         inputs = "discarded" if sample.row.discarded else _inputs_of(sample)
-        if isinstance(inputs, str):
-            yield inputs
-            continue
-        key, loss, roles, strings = inputs
-        mask = loss.loss_mask
-        arrays = {field.name: getattr(loss, field.name) for field in fields(loss)}
-        masked: dict[str, Any] = {name: None if array is None else array[mask] for name, array in arrays.items()}
-        yield UpdateInputs(key, tokens.LossInputs(**masked), _masked(roles, mask), _masked(strings, mask))
+        if not isinstance(inputs, str):
+            key, loss, roles, strings = inputs
+            mask = loss.loss_mask
+            arrays = {field.name: getattr(loss, field.name) for field in fields(loss)}
+            masked: dict[str, Any] = {name: None if array is None else array[mask] for name, array in arrays.items()}
+            inputs = UpdateInputs(key, tokens.LossInputs(**masked), _masked(roles, mask), _masked(strings, mask))
+        yield inputs
 
 
 def _inputs_of(sample: Sample) -> UpdateInputs | str:
@@ -160,8 +158,8 @@ def _inputs_of(sample: Sample) -> UpdateInputs | str:
     strings = without + strings if sample.token_strings else strings + without
     try:
         array = pa.array(strings, pa.string())
-    except UnicodeEncodeError:  # half of a surrogate pair becomes a question mark
-        array = pa.array([string.encode("utf-8", "replace").decode() for string in strings], pa.string())
+    except UnicodeEncodeError:
+        array = pa.array(map(encodable, strings), pa.string())
     return UpdateInputs(sample.key, loss, _names(roles.fill_null("")), _names(array))
 
 
@@ -192,8 +190,6 @@ def token_update(sample: Sample, choice: UpdateChoice) -> TokenUpdate:
 
 
 class _Table(NamedTuple):
-    """The effects of a rule on some tokens."""
-
     coefficients: tokens.Floats
     effects: NDArray[np.int32]
     columns: tokens.Floats  # the summands of each field of `UpdateMass`, shape (fields of `UpdateMass`, T)
@@ -210,7 +206,6 @@ class _Table(NamedTuple):
 
 
 def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
-    """Return the effects of a rule on tokens, or what the record lacks."""
     rule = rule_of(choice)
     if choice.rule == tokens.RECORDED and inputs.recorded_mask is None:
         return "no recorded flags"
@@ -221,18 +216,13 @@ def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:
     kept = tokens.update_coefficients(inputs, rule) if choice.kl_weight else coefficients
     is_out = inputs.loss_mask & (full != 0) & (kept == 0)
     is_trained = inputs.loss_mask
-    effects = np.select(
-        [~is_trained, np.isnan(coefficients), is_out, coefficients > 0, coefficients < 0],
-        [UNTRAINED, UNKNOWN, TAKEN_OUT, UP, DOWN],
-        NOTHING,
-    ).astype(np.int32)
+    conditions = [~is_trained, np.isnan(coefficients), is_out, coefficients > 0, coefficients < 0]
+    effects = np.select(conditions, [UNTRAINED, UNKNOWN, TAKEN_OUT, UP, DOWN], NOTHING).astype(np.int32)
     pushes, lost = np.where(is_trained, coefficients, 0.0), np.where(effects == TAKEN_OUT, np.abs(full), 0.0)
     is_summed = tokens.is_summed(pushes) & tokens.is_summed(lost)
     pushes, lost = (np.where(tokens.is_summed(values), values, 0.0) for values in (pushes, lost))
-    columns = [
-        is_trained, np.maximum(pushes, 0.0), np.maximum(-pushes, 0.0), effects == TAKEN_OUT, lost, effects == NOTHING,
-        ~is_summed,
-    ]  # fmt: skip
+    pushed = np.maximum(pushes, 0.0), np.maximum(-pushes, 0.0)
+    columns = [is_trained, *pushed, effects == TAKEN_OUT, lost, effects == NOTHING, ~is_summed]
     return _Table(coefficients, effects, np.stack(columns).astype(np.float64))
 
 
@@ -262,7 +252,7 @@ class _MassSums:
         self._sums[:, places] += sums
 
     def masses(self, most: int | None = None) -> dict[str, UpdateMass]:
-        """Return the sums by name; with `most`, only those of so many names with the largest updates, in order."""
+        """Return the sums by name; with `most`, only those of the `most` largest updates, in order."""
         return _masses(list(self._numbers), self._sums[:, : len(self._numbers)], most)
 
 

@@ -140,16 +140,13 @@ def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
 
 def version_of(run: OpenRun) -> str:
     """Return a version that changes with the samples and with the trainer's files."""
-    trainer = hashlib.blake2b(query.trainer_version(run).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return f"{run.version} {trainer}"
+    return f"{run.version} {query.trainer_version(run)}"
 
 
 def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: CurvesRequest, most: int | None) -> Curve:
     """Return a curve of a run, or of a group. Raises as `query.curve` does."""
-    window = {"most": most, "step_min": body.step_min, "step_max": body.step_max}
-    if body.group_by:
-        return query.group_curve(runs, curve, **window).curve
-    return query.curve(runs[0], curve, **window)
+    shown = query.Range(most, body.step_min, body.step_max)
+    return query.group_curve(runs, curve, shown).curve if body.group_by else query.curve(runs[0], curve, shown)
 
 
 def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: CurvesRequest) -> CurveData:

@@ -160,16 +160,16 @@ async def about(request: Request) -> Response:
 def about_reply(run: OpenRun) -> AboutReply:
     """Return everything known of a run except its samples."""
     files, reports = query.files(run), defaultdict[str, list[int]](list)
-    for split, step in query.logtrees(run):
+    for split, step in run.format.logtrees(run.info):
         reports[split].append(step)
     return record_from(
         AboutReply,
         run.info,
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=address_of(run.info.root),
-        config=plain(query.config(run)),
-        checkpoints=[replace(saved, extra=plain(saved.extra)) for saved in query.checkpoints(run)],
-        code_diff=query.code_diff(run)[:MAX_DIFF_CHARS],
+        config=plain(run.format.config(run.info)),
+        checkpoints=[replace(saved, extra=plain(saved.extra)) for saved in run.format.checkpoints(run.info)],
+        code_diff=run.format.code_diff(run.info)[:MAX_DIFF_CHARS],
         files=files[:MAX_FILES],
         files_left=max(0, len(files) - MAX_FILES),
         reports=[ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],

@@ -8,7 +8,7 @@ from textual.widget import Widget
 
 from rolloupe import query
 from rolloupe.model import SampleKey
-from rolloupe.query import EvalSummary, Grid
+from rolloupe.query import EvalSummary, PromptGrid
 from rolloupe.questions import AnswerQuery, GridQuery
 from rolloupe.tui.draw.charts import BLOCKS, block_of, sparkline
 from rolloupe.tui.draw.ink import DIM, GHOST, PLAIN, STRONG, Ink, Line, cut, ends, joined, padded, safe
@@ -33,7 +33,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         super().__init__(rollouts)
         self._evals: list[EvalSummary] = []
         self._is_read = False
-        self._grid: Grid | None = None
+        self._grid: PromptGrid | None = None
         self._split = ""
 
     def body(self) -> Iterator[Widget]:
@@ -62,13 +62,13 @@ class EvalsScreen(BackScreen[SampleKey]):
                 for name, number in self._grid.counts.items()
                 if number
             ]
-            bar, steps = self._grid.bar, [self._grid.steps[n] for n in self._columns(width)]
-            sign = "≤" if bar.falls else "≥"
+            grid, steps = self._grid, [self._grid.steps[n] for n in self._columns(width)]
+            bar = f"{'≤' if grid.falls else '≥'} {score(grid.bar)}: {grid.reason}"
             span = f"share correct at steps {figure(steps[0])} to {figure(steps[-1])}" if steps else ""
             title = [
                 [(" ", PLAIN), safe(self._split, STRONG)],
-                [(listed(len(self._grid.prompts), self._grid.total, "prompt"), DIM)],
-                [("correct if ", DIM), safe(f"{self._grid.metric} {sign} {score(bar.value)}: {bar.reason}", DIM)],
+                [(listed(len(grid.prompts), grid.total, "prompt"), DIM)],
+                [("correct if ", DIM), safe(f"{grid.metric} {bar}", DIM)],
             ]
             return [cut(joined(title), width), cut(joined([*counts, [(span, DIM)] if span else []]), width)]
         note = "" if self._evals else "This run has no evaluations." if self._is_read else "Reading …"
@@ -112,7 +112,7 @@ class EvalsScreen(BackScreen[SampleKey]):
         if self._grid is None:
             split = self._split = self._evals[number].split
 
-            def take(grid: Grid) -> None:
+            def take(grid: PromptGrid) -> None:
                 self._grid = grid
                 self._show(0)
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.query import Condition, Progress, SampleQuery
-from rolloupe.query.engine import query_progress
+from rolloupe.query.engine import compile as compiling
 from rolloupe.query.samples import groups, listing
 from tests.index.support import lines, opened, row
 
@@ -49,9 +49,9 @@ def test_each_step_belongs_to_one_part(
     snapshot = run.snapshot()
     whole = query.SampleQuery(splits=splits, step_min=low, step_max=high)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(query_progress, "PART_ROWS", size)
-        patch.setattr(query_progress, "FILE_ROWS", 3)
-        some = list(query_progress.parts_of(snapshot, whole))
+        patch.setattr(compiling, "PART_ROWS", size)
+        patch.setattr(compiling, "FILE_ROWS", 3)
+        some = list(compiling.parts_of(snapshot, whole))
     held = [piece.source for piece in snapshot.holding(splits, low, high)]
     assert {p.source for one in some for p in snapshot.holding(splits, one.step_min, one.step_max)} == {*held}
     bounds = [bound for one in some for bound in (one.step_min, one.step_max)]
@@ -68,16 +68,17 @@ def test_lists_in_parts_are_the_lists(
     asked = SampleQuery(splits=splits, where=(Condition("reward", ">", 0.45),), descending=descending)
     forget()
     whole = query.samples(run, asked), query.groups_page(run, asked)
-    monkeypatch.setattr(query_progress, "PART_ROWS", 20)
-    monkeypatch.setattr(query_progress, "FILE_ROWS", 0)
+    monkeypatch.setattr(compiling, "PART_ROWS", 20)
+    monkeypatch.setattr(compiling, "FILE_ROWS", 0)
     forget()
-    progress, seen, own = Progress(), list[tuple[int, int]](), query_progress.count_found
+    progress, seen, own = Progress(), list[tuple[int, int]](), compiling.count_found
 
     def count(found: int) -> None:
         own(found)
         seen.append((progress.done, progress.found))
 
-    monkeypatch.setattr(query_progress, "count_found", count)
+    for module in (groups, listing):
+        monkeypatch.setattr(module, "count_found", count)
     with query.watched(progress):
         assert query.samples(run, asked) == whole[0]
         assert progress.done == progress.of == query.in_scope(run, asked) and progress.found == whole[0].total > 0
