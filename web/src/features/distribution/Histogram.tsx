@@ -22,9 +22,11 @@ interface Props {
   values: readonly (number | null)[];
   /** The address of the samples with a metric in a range, and the way there. */
   link: (name: string, values: Values) => { href: string; onClick: (event: MouseEvent) => void };
+  /** Bars and the two ends of the axis alone, in the height of a chart of the side pane. */
+  isSmall?: boolean;
 }
 
-export function Histogram({ edges: counted, metrics: given, title, values, link }: Props) {
+export function Histogram({ edges: counted, metrics: given, title, values, link, isSmall = false }: Props) {
   const linkAt = useRoving();
   const { edges, before, after } = paddedEdges(counted);
   const metrics = given.map((one) => ({ ...one, counts: paddedCounts(one.counts, before, after) }));
@@ -34,8 +36,8 @@ export function Histogram({ edges: counted, metrics: given, title, values, link 
   const across = (value: number): number => (value - all.low) / (all.high - all.low);
   if (metrics.length === 0 || ranges.length === 0) return null;
   return (
-    <figure class={style["plot"]} aria-label="Histogram">
-      <p class={style["axis"]}>samples · line: normal curve of the same mean and std</p>
+    <figure class={`${style["plot"]} ${isSmall ? style["small"] : ""}`} aria-label="Histogram">
+      {!isSmall && <p class={style["axis"]}>samples · line: normal curve of the same mean and std</p>}
       <div class={style["framed"]}>
         <ValueAxis range={{ low: 0, high: most }} areWhole />
         <div class={style["bins"]} data-row>
@@ -64,7 +66,7 @@ export function Histogram({ edges: counted, metrics: given, title, values, link 
             </div>
           ))}
           <svg class={style["curves"]} viewBox="0 0 100 100" preserveAspectRatio="none" aria-hidden="true">
-            {metrics.map((metric, at) => (
+            {(isSmall ? [] : metrics).map((metric, at) => (
               <path
                 key={metric.name}
                 class={style[at === 0 ? "own" : "other"]}

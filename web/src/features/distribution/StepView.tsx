@@ -244,7 +244,7 @@ function Fact({ metric, title, reply }: { metric: MetricAtStep; title: string; r
 }
 
 /** A link to the samples of a filter, or to one sample. */
-function linkTo(
+export function linkTo(
   { place }: Session,
   { split, step }: StepValues,
   { where = "", id = null }: { where?: string; id?: string | null },

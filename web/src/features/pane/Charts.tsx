@@ -12,6 +12,7 @@ import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { choose, ownCharts } from "../../state/browser/settings";
 import { boundsOf, type Curve, CurveChart, kindOf, rewardOf } from "../charts";
+import { StepHistogram } from "../distribution";
 import { TakeOut } from "../runs";
 import { PaneChart } from "./PaneChart";
 import { useFollowed } from "../../ui/hooks/useFollowed";
@@ -72,7 +73,9 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
             <p class={style["empty"]}>
               {session.steps.error.value?.message ?? (reply === null && run?.splits.length !== 0 ? "" : "No step yet.")}
             </p>
-          ) : reply.steps.length === 1 && session.overlays.all.value.length === 0 ? null : (
+          ) : reply.steps.length === 1 && session.overlays.all.value.length === 0 ? (
+            <StepHistogram name="reward" title="reward" />
+          ) : (
             <CurveChart
               what="mean reward"
               curve={curve}

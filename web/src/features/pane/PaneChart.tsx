@@ -19,6 +19,7 @@ import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Text } from "../../ui/text/Text";
+import { StepHistogram } from "../distribution";
 import { banded, boundsOf, CurveChart, curveOf, kindOf, NO_BOUNDS } from "../charts";
 import {
   askedOf,
@@ -147,7 +148,9 @@ export function PaneChart({ chart, remove, raise }: Props) {
         <p class={style["empty"]} />
       ) : curve.steps.length === 0 ? (
         <p class={style["empty"]}>No step has this number.</p>
-      ) : curve.steps.length === 1 && others.length === 0 ? null : (
+      ) : curve.steps.length === 1 && others.length === 0 ? (
+        chart.kind === "sample" && <StepHistogram name={chart.name} title={words} />
+      ) : (
         <CurveChart
           what={shown === "mean" ? `mean ${words}` : words}
           curve={curve}

@@ -1,47 +1,27 @@
 /** The default charts beside the rollouts: those that say most about the progress of a run. */
 
-import type { ColumnInfo } from "../../api/types.gen";
+import type { CatalogueEntry, ColumnInfo } from "../../api/types.gen";
 import { isScore } from "../list/metricNames";
 import { type Chart, chart, isSame } from "./chart";
+import { CLOCK, ENTROPY, first, KL, LOSS, MOST_PARTS, NORM, ofTraining, REWARD } from "./patterns";
+import { tellingCharts } from "./usualLayout";
 
 /** With the reward, which always has a chart, they fill the pane. */
 const MOST = 5;
-
-/** The most parts of the reward with a chart. */
-export const MOST_PARTS = 2;
-
-export const KL: readonly RegExp[] = [
-  /^(?:kl|ref_kl|kl_div|kl_loss|approx_kl)$/,
-  /^mismatch_kl$/,
-  /(?:^|[._/])mean_kl$/,
-  /(?:^|[._/])(?:(?:ref_|mismatch_|approx_|avg_)?kl|kl_(?:div|loss|mean|sample_train_v1))(?:[._/](?:mean|all))?$/,
-];
-export const ENTROPY: readonly RegExp[] = [
-  /^entropy$/,
-  /(?:^|[._/])(?:policy_)?entropy(?:_loss)?(?:[._/](?:mean|all))?$/,
-];
-export const LOSS: readonly RegExp[] = [/(?:^|[._/])(?:pg_loss|policy_loss|actor_loss|loss)(?:[._/](?:mean|all))?$/];
-export const REWARD: readonly RegExp[] = [
-  /^rewards?$/,
-  /(?:^|[._/])(?:rewards?|total_reward|score)(?:[._/](?:mean|avg|all|total))?$/,
-];
-/** Metrics that only record times. */
-export const CLOCK = /^_?(?:time|timestamp|runtime|step|epoch)$/;
-/** What the trainer measured on samples that it does not learn from. */
-const OF_EVALUATION = /^(?:val|eval|test|validation)\b.*\//;
-export const NORM: readonly RegExp[] = [/(?:^|[._/])grad_norm(?:[._/](?:mean|all))?$/];
 
 interface Given {
   columns: readonly ColumnInfo[];
   /** Token series. */
   series: readonly string[];
-  /** Metrics that the trainer logged. */
-  logged: readonly string[];
+  /** All curves of the run; none before they are known. */
+  entries: readonly CatalogueEntry[];
   hasDiscarded: boolean;
+  isOneStep: boolean;
 }
 
-/** The charts below the reward. Those of samples come first: logged metrics arrive later, and then move no chart. */
-export function usualCharts({ columns, series, logged, hasDiscarded }: Given): Chart[] {
+/** The charts below the reward. Those of samples come first: the catalogue arrives later, and then moves no chart. */
+export function usualCharts({ columns, series, entries, hasDiscarded, isOneStep }: Given): Chart[] {
+  const logged = entries.filter(({ kind }) => kind === "trainer").map(({ name }) => name);
   // Without samples there are only logged metrics.
   if (columns.length === 0 && series.length === 0) return bareCharts(logged);
   const numbers = columns.filter(({ kind, low, high }) => kind === "number" && low !== null && low !== high);
@@ -59,14 +39,22 @@ export function usualCharts({ columns, series, logged, hasDiscarded }: Given): C
     .flatMap((some) => first(some, ofTraining(logged)) ?? [])
     .map((name) => chart("trainer", name));
   const further = numbers.filter(({ name, source }) => source === "metric" && !isScore(name)).map(({ name }) => name);
-  const all = [
+  const early = [
     ...[length, first(KL, available), first(ENTROPY, available)].flatMap(ofSamples),
     ...(hasDiscarded ? [chart("share", "discarded")] : []),
     ...[...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined].flatMap(ofSamples),
-    ...trainer,
-    ...further.flatMap(ofSamples),
+    ...(isOneStep ? further.flatMap(ofSamples) : []),
   ];
+  const later = entries.length === 0 || isOneStep ? [] : tellingCharts(entries).filter((one) => !isDrawn(one, [...early, ...trainer]));
+  const all = [...early, ...trainer, ...later, ...further.flatMap(ofSamples)];
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at).slice(0, MOST);
+}
+
+/** True for the reward, and for a chart of what is drawn already: those of Metrics have titles and sections. */
+function isDrawn(one: Chart, drawn: readonly Chart[]): boolean {
+  const { kind, name, copy } = one;
+  if (copy !== "") return false;
+  return (kind === "sample" && name === "reward") || drawn.some((other) => other.kind === kind && other.name === name);
 }
 
 /** The charts of a run without samples: the most telling ones, then the first ones. */
@@ -75,16 +63,4 @@ function bareCharts(logged: readonly string[]): Chart[] {
   return [...new Set([...usual, ...logged.filter((name) => !CLOCK.test(name))])]
     .slice(0, MOST)
     .map((name) => chart("trainer", name));
-}
-
-/** Names that the trainer logged, without those of its evaluations. */
-export const ofTraining = (logged: readonly string[]): string[] => logged.filter((name) => !OF_EVALUATION.test(name));
-
-/** The first name that matches the first pattern with a match. */
-export function first(patterns: readonly RegExp[], names: readonly string[]): string | undefined {
-  for (const pattern of patterns) {
-    const match = names.find((name) => pattern.test(name));
-    if (match !== undefined) return match;
-  }
-  return undefined;
 }

@@ -3,7 +3,7 @@
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, isProgress } from "./catalogue";
 import { type Chart, chart, textOf } from "./chart";
-import { CLOCK, ENTROPY, first, KL, LOSS, MOST_PARTS, NORM, ofTraining, REWARD } from "./defaultCharts";
+import { CLOCK, ENTROPY, first, KL, LOSS, MOST_PARTS, NORM, ofTraining, REWARD } from "./patterns";
 
 const MISMATCH: readonly RegExp[] = [
   /^mismatch_kl$/,
@@ -23,20 +23,41 @@ const [LEARNING, POLICY, LENGTH, EVALS] = ["Reward", "Policy", "Length and statu
 
 /** The charts of a run that nobody has seen, section by section. */
 export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
+  const best = tellingCharts(entries);
+  if (best.length >= LEAST) return best;
+  const loss = firstEntry(entries, LOSS, "trainer");
+  const more = [loss, ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
+  const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
+  // The lengths of texts, once more.
+  if (best.some(({ name }) => name === "response_chars")) known.add(textOf(chart("sample", "derived.characters")));
+  const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
+  return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
+}
+
+/** The first entry of some kinds whose name matches. */
+function firstEntry(
+  entries: readonly CatalogueEntry[],
+  patterns: readonly RegExp[],
+  ...kinds: string[]
+): CatalogueEntry | undefined {
+  // The mismatch has a chart of its own.
+  const isOf = (name: string): boolean => patterns !== KL || first(MISMATCH, [name]) === undefined;
+  return kinds
+    .map((kind) => {
+      const all = entries.filter((one) => one.kind === kind && isOf(one.name));
+      const names = all.map((one) => one.name);
+      const name = first(patterns, kind === "trainer" ? ofTraining(names) : names);
+      return all.find((one) => one.name === name);
+    })
+    .find((one) => one !== undefined);
+}
+
+/** The charts that say most of a run, section by section: what it learns, whether it holds, how it writes. */
+export function tellingCharts(entries: readonly CatalogueEntry[]): Chart[] {
   const named = (kind: string, ...names: string[]): CatalogueEntry | undefined =>
     names.map((name) => entries.find((one) => one.kind === kind && one.name === name)).find((one) => one !== undefined);
-  // The mismatch has a chart of its own.
-  const isOf = (patterns: readonly RegExp[], name: string): boolean =>
-    patterns !== KL || first(MISMATCH, [name]) === undefined;
   const by = (patterns: readonly RegExp[], ...kinds: string[]): CatalogueEntry | undefined =>
-    kinds
-      .map((kind) => {
-        const all = entries.filter((one) => one.kind === kind && isOf(patterns, one.name));
-        const names = all.map((one) => one.name);
-        const name = first(patterns, kind === "trainer" ? ofTraining(names) : names);
-        return all.find((one) => one.name === name);
-      })
-      .find((one) => one !== undefined);
+    firstEntry(entries, patterns, ...kinds);
   // Of what the trainer logged alarms speak too; a mean says more than the mean of each sample's largest value.
   const policy = (patterns: readonly RegExp[], mean: string): CatalogueEntry | undefined =>
     by(patterns, "token", "trainer") ?? named("sample", mean) ?? by(patterns, "sample");
@@ -55,7 +76,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   ];
   const evals = entries.filter(({ kind, stat }) => kind === "eval" && stat === "score");
   const scored = entries.filter(({ kind, name }) => kind === "trainer" && SCORED.test(name));
-  const best = [
+  return [
     ...charts(LEARNING, ...(reward === undefined ? parts.slice(0, MOST_PARTS) : [reward])),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
     ...together(LEARNING, "Groups", [named("group", "mixed"), named("group", "all_best"), named("group", "all_worst")]),
@@ -68,13 +89,6 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
     ...togetherOrApart(LENGTH, "Truncated and discarded", [named("share", "truncated"), named("share", "discarded")]),
     ...(evals.length > 0 ? charts(EVALS, ...evals.slice(0, MOST_EVALS)) : ofTrainer(scored.slice(0, MOST_EVALS))),
   ];
-  if (best.length >= LEAST) return best;
-  const more = [by(LOSS, "trainer"), ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
-  const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
-  // The lengths of texts, once more.
-  if (named("sample", "response_chars") !== undefined) known.add(textOf(chart("sample", "derived.characters")));
-  const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
-  return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
 }
 
 /** A second chart of the same curve. */

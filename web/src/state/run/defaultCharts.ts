@@ -1,20 +1,21 @@
-/** The charts of a run by default. The names of logged metrics are loaded after the first sample. */
+/** The charts of a run by default. The catalogue of its curves is loaded after the first sample. */
 
 import { computed, signal } from "@preact/signals";
-import { askMetrics } from "../../api";
+import { getCatalogue } from "../../api/metrics";
+import type { CatalogueEntry } from "../../api/types.gen";
 import type { Chart } from "../../lib/charts/chart";
 import { usualCharts } from "../../lib/charts/defaultCharts";
 import { ownCharts } from "../browser/settings";
 import { Store } from "../store";
 
-/** They are read from the trainer's files: more urgent requests come first. */
+/** It is read from the trainer's files too: more urgent requests come first. */
 const LATER_MS = 400;
 
 export class ChartsStore extends Store {
-  readonly #logged = signal<{ run: string; version: string; names: readonly string[] }>({
-    run: "",
+  readonly #catalogue = signal<{ of: string; version: string; entries: readonly CatalogueEntry[] }>({
+    of: "",
     version: "",
-    names: [],
+    entries: [],
   });
 
   /** A run without samples can only draw what its trainer logged. */
@@ -34,13 +35,13 @@ export class ChartsStore extends Store {
   }
 
   readonly #usual = computed<readonly Chart[]>(() => {
-    const id = this.session.run.now.value?.id ?? "";
     // The columns of a run with samples arrive after the run.
     if (this.session.columns.all.value.length === 0 && !this.#isBare()) return [];
     return usualCharts({
       columns: this.session.columns.all.value,
       series: this.session.columns.tokenSeries.value,
-      logged: this.#logged.value.run === id ? this.#logged.value.names : [],
+      entries: this.#catalogue.value.of === this.#of() ? this.#catalogue.value.entries : [],
+      isOneStep: this.session.steps.reply.value?.steps.length === 1,
       hasDiscarded: this.session.steps.reply.value?.discarded.some((count) => count > 0) ?? false,
     });
   });
@@ -55,20 +56,28 @@ export class ChartsStore extends Store {
         (this.session.columns.all.value.length > 0 || this.#isBare()) &&
         ownCharts.value === null &&
         this.session.place.now.value.charts === null;
-      const logged = this.#logged.peek();
+      const { of, version: known, entries } = this.#catalogue.peek();
       // The trainer of an empty run may have written since.
-      const isKnown = logged.run === id && (logged.names.length > 0 || !this.#isBare() || logged.version === version);
+      const isKnown = of === this.#of() && (entries.length > 0 || !this.#isBare() || known === version);
       if (id === "" || !isWanted || isKnown) return;
       clearTimeout(timer);
       timer = setTimeout(() => void this.#load(id, version), LATER_MS);
     });
   }
 
+  /** The run and the split that the catalogue is of. */
+  #of(): string {
+    return JSON.stringify([this.session.run.now.value?.id ?? "", this.session.place.field.split.value ?? ""]);
+  }
+
   async #load(id: string, version: string): Promise<void> {
+    const of = this.#of();
+    let entries: readonly CatalogueEntry[] = [];
     try {
-      this.#logged.value = { run: id, version, names: (await askMetrics(id)).names };
+      ({ entries } = await getCatalogue(id, this.session.place.field.split.value ?? ""));
     } catch {
-      this.#logged.value = { run: id, version, names: [] }; // the charts of samples are available anyway
+      // The charts of samples are available anyway.
     }
+    this.#catalogue.value = { of, version, entries };
   }
 }
