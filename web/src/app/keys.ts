@@ -14,6 +14,7 @@ import { type ActionEntry, actionEntries } from "../state/actions";
 import { choose, settings } from "../state/browser/settings";
 import { isLocked } from "../state/browser/login";
 import { turnTheme } from "../state/browser/settings";
+import { turnVerbatim } from "../state/browser/textOptions";
 import { copyLink } from "../ui/controls/link";
 import { NARROW } from "../ui/hooks/useMatch";
 
@@ -30,6 +31,7 @@ const doers = (session: Session): Record<Action, () => void> => ({
   lastStep: () => goStep(session, session.steps.last.peek()),
   tokens: () => turnView(session, "tokens"),
   raw: () => turnView(session, "raw"),
+  verbatim: turnVerbatim,
   group: () => turnView(session, "group"),
   difference: () =>
     session.place.go({

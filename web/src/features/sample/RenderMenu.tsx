@@ -1,4 +1,4 @@
-/** How text is shown: separate choices, stored in this browser. By default all text is verbatim. */
+/** How text is shown: separate choices, stored in this browser. By default Markdown, LaTeX and code are rendered. */
 
 import { changes, chooseRender, render, type Render } from "../../state/browser/textOptions";
 import { Icon } from "../../ui/controls/Icon";

@@ -39,7 +39,10 @@ it("takes what the trainer logged where no sample has it, and after what samples
   expect(usualCharts({ ...NONE, columns: [number("response_chars")], entries })).toEqual(
     of("response_chars", "trainer.actor/kl_loss", "trainer.actor/entropy_loss", "trainer.actor/grad_norm"),
   );
-  expect(usualCharts({ ...NONE, columns: [], series: ["kl"], entries })[0]).toMatchObject({ kind: "token", name: "kl" });
+  expect(usualCharts({ ...NONE, columns: [], series: ["kl"], entries })[0]).toMatchObject({
+    kind: "token",
+    name: "kl",
+  });
 });
 
 it("takes what the trainer logged of the training before the same of an evaluation", () => {

@@ -45,7 +45,10 @@ export function usualCharts({ columns, series, entries, hasDiscarded, isOneStep 
     ...[...parts.slice(0, MOST_PARTS), has("turns") ? "turns" : undefined].flatMap(ofSamples),
     ...(isOneStep ? further.flatMap(ofSamples) : []),
   ];
-  const later = entries.length === 0 || isOneStep ? [] : tellingCharts(entries).filter((one) => !isDrawn(one, [...early, ...trainer]));
+  const later =
+    entries.length === 0 || isOneStep
+      ? []
+      : tellingCharts(entries).filter((one) => !isDrawn(one, [...early, ...trainer]));
   const all = [...early, ...trainer, ...later, ...further.flatMap(ofSamples)];
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at).slice(0, MOST);
 }

@@ -1,12 +1,12 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { changes, chooseRender, promptAfter, render, restored, richness } from "./textOptions";
+import { changes, chooseRender, promptAfter, render, restored, richness, turnVerbatim } from "./textOptions";
 
 const USUAL = {
   think: true,
   folded: false,
-  markdown: false,
-  latex: false,
-  code: false,
+  markdown: true,
+  latex: true,
+  code: true,
   markers: true,
   promptMarkers: false,
   system: true,
@@ -20,15 +20,20 @@ const USUAL = {
 beforeEach(() => chooseRender(USUAL));
 
 describe("how text is shown", () => {
-  it("is verbatim unless somebody chose otherwise", () => {
+  it("is rendered unless somebody chose otherwise, and verbatim on demand", () => {
     expect(restored(null)).toEqual(USUAL);
-    expect(richness.value).toBeNull();
+    expect(richness.value).toEqual({ markdown: true, latex: true, code: true });
     expect(changes.value).toBe(0);
+    turnVerbatim();
+    expect([richness.value, changes.value]).toEqual([null, 3]);
+    chooseRender({ visible: true });
+    turnVerbatim();
+    expect(richness.value).toEqual({ markdown: true, latex: true, code: true });
   });
   it("takes up what was kept, and nothing that does not fit", () => {
-    expect(restored('{"markdown": true, "think": false, "promptAfter": "###"}')).toEqual({
+    expect(restored('{"markdown": false, "think": false, "promptAfter": "###"}')).toEqual({
       ...USUAL,
-      markdown: true,
+      markdown: false,
       think: false,
       promptAfter: "###",
     });
@@ -44,9 +49,9 @@ describe("how text is shown", () => {
     expect(restored(JSON.stringify({ promptAfter: "x".repeat(999) })).promptAfter).toHaveLength(200);
   });
   it("rests from drawing while newlines are marked", () => {
-    chooseRender({ markdown: true, code: true });
+    chooseRender({ latex: false });
     expect(richness.value).toEqual({ markdown: true, latex: false, code: true });
-    expect(changes.value).toBe(2);
+    expect(changes.value).toBe(1);
     chooseRender({ visible: true, promptAfter: "x" });
     expect(richness.value).toBeNull();
     expect([render.value.markdown, promptAfter.value]).toEqual([true, "x"]);

@@ -1,4 +1,4 @@
-/** How text is shown: verbatim, unless a person chose otherwise. Stored in this browser. */
+/** How text is shown: rendered, unless a person chose otherwise. Stored in this browser. */
 
 import { computed, signal } from "@preact/signals";
 import { fields, share } from "./storage";
@@ -30,9 +30,9 @@ export interface Render {
 const USUAL: Render = {
   think: true,
   folded: false,
-  markdown: false,
-  latex: false,
-  code: false,
+  markdown: true,
+  latex: true,
+  code: true,
   markers: true,
   promptMarkers: false,
   system: true,
@@ -76,6 +76,12 @@ export const changes = computed(
 
 export function chooseRender(change: Partial<Choice>): void {
   chosen.value = { ...chosen.value, ...change };
+}
+
+/** Show all text as it is written, or rendered. */
+export function turnVerbatim(): void {
+  const isRich = richness.peek() === null;
+  chooseRender({ markdown: isRich, latex: isRich, code: isRich, ...(isRich ? { visible: false } : {}) });
 }
 
 /** Stored choices; invalid ones take the default. */

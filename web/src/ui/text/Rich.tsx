@@ -58,9 +58,12 @@ export function Rich({ text, at, shift = 0 }: Props) {
   );
 }
 
-/** False if there is nothing to render: most short texts have neither formulas nor fences. */
+/** Signs without which Markdown shows a text as it is written. */
+const MARKDOWN = /[*_`#|>~\\[\]&]|^\s*(?:[-+]\s|\d+[.)]\s|[-=]{2,}\s*$|\t| {4})/m;
+
+/** False if there is nothing to render, as in most short texts. */
 function isWorth(text: string, how: How): boolean {
-  if (how.markdown) return true;
+  if (how.markdown && MARKDOWN.test(text)) return true;
   return (how.latex && /\$|\\[([]/.test(text)) || (how.code && /```|~~~/.test(text));
 }
 
