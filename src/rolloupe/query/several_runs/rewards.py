@@ -1,0 +1,50 @@
+"""The mean reward of each prompt at each step of a run, for comparisons of runs that answer the same prompts."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rolloupe.index import OpenRun
+from rolloupe.query.engine import database
+from rolloupe.query.engine.caches import AnswerCache, bytes_of
+from rolloupe.query.engine.compile import discard_overlay
+from rolloupe.query.engine.database import Question
+from rolloupe.query.engine.relation import mean_of
+
+MOST_MEANS = 2_000_000
+"""The most prompts of all steps together; later steps of a longer run are left out."""
+
+MEANS = f"""
+SELECT step, coalesce(prompt_hash, 0), {mean_of("reward")}, count(reward) FILTER (isfinite(reward))
+FROM rows WHERE split = ? AND isfinite(reward) GROUP BY ALL ORDER BY step LIMIT {MOST_MEANS}
+"""
+
+
+class PromptMeans(NamedTuple):
+    """Columns of equal length: a row for each prompt at each step, in ascending order of the steps."""
+
+    steps: NDArray[np.int64]
+    prompts: NDArray[np.int64]
+    """Hashes of the prompts; 0 for a sample without one."""
+    means: NDArray[np.float64]
+    """Means of the finite rewards of all generated samples, discarded ones included."""
+    counts: NDArray[np.int64]
+
+
+_cache: AnswerCache[PromptMeans] = AnswerCache(128 * 2**20, bytes_of)
+
+
+def prompt_means(run: OpenRun, split: str) -> PromptMeans:
+    """Return the mean reward of each prompt at each step of a split; empty for an unknown split."""
+    snapshot = run.snapshot()
+
+    def make() -> PromptMeans:
+        pieces = snapshot.holding([split])
+        if not pieces:
+            none = np.zeros(0, np.int64)
+            return PromptMeans(none, none, np.zeros(0), none)
+        table = database.table(run, Question(pieces, MEANS, [split], overlay=discard_overlay(snapshot)))
+        return PromptMeans(*(column.to_numpy() for column in table.columns))
+
+    return _cache.get(run, snapshot, split, make)
