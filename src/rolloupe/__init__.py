@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery, NotFound, NotRecognised, RolloupeError, So
 from rolloupe.model import Problem, Sample, SampleKey
 
 if TYPE_CHECKING:
-    from rolloupe.api import Run, Runs, compare, compare_curves, open  # noqa: A004 - it is called as rolloupe.open
+    from rolloupe.api import Run, Runs, compare, compare_curves, compare_rewards, open  # noqa: A004 - it is called as rolloupe.open
     from rolloupe.query import Condition, SampleItem, SampleQuery
     from rolloupe.record import Recorder
 
@@ -36,6 +36,7 @@ __all__ = [
     "__version__",
     "compare",
     "compare_curves",
+    "compare_rewards",
     "errors",
     "open",
 ]
@@ -49,6 +50,7 @@ _LATE = {
     "SampleQuery": "rolloupe.query",
     "compare": "rolloupe.api",
     "compare_curves": "rolloupe.api",
+    "compare_rewards": "rolloupe.api",
     "open": "rolloupe.api",
 }
 

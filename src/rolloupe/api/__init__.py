@@ -4,7 +4,7 @@ It answers no question itself: every method calls one function of `rolloupe.quer
 """
 
 from rolloupe.api.arguments import Where, at_most, sample_query, within
-from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves
+from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves, compare_rewards
 from rolloupe.api.results import RawRecord
 from rolloupe.api.run import Run
 from rolloupe.api.runs import AnyPath, Runs, open, runs_at  # noqa: A004 - users call it as rolloupe.open
@@ -20,6 +20,7 @@ __all__ = [
     "at_most",
     "compare",
     "compare_curves",
+    "compare_rewards",
     "open",
     "runs_at",
     "sample_query",

@@ -10,6 +10,7 @@ from rolloupe.errors import BadQuery, NotFound
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from rolloupe.insight.comparison import RewardComparison
     from rolloupe.query import CurveQuery
     from rolloupe.query.curves.records import Floats, Ints
 
@@ -149,3 +150,26 @@ def compare(runs: Sequence[Run], *, all_keys: bool = False) -> ConfigComparison:
     return ConfigComparison(
         ComparedKey(row.key, row.differs, dict(zip(table.runs, row.values, strict=True))) for row in table.rows
     )
+
+
+def compare_rewards(
+    first: "Run | Sequence[Run]", second: "Run | Sequence[Run]", *, split: str = "train",
+    step_min: int | None = None, step_max: int | None = None,
+) -> "RewardComparison":  # fmt: skip
+    """Compare the mean rewards of two runs, or of two groups of runs that differ by their seeds alone.
+
+    Args:
+        first: a run, or several of one recipe.
+        second: the other run, or the runs of the other recipe.
+        split: the split whose rewards are compared.
+        step_min: the first step of the window. Default: the middle of the steps that both have.
+        step_max: the last step of the window, inclusive.
+
+    Returns which side is `better`, the `difference` of their means with its 95 % interval from `low` to `high`, and
+    `since`, the step from which on they differ; `text` says it in words. Raises `BadQuery` for a run on both sides.
+    """
+    from rolloupe.insight import comparison
+
+    sides = [side if isinstance(side, Sequence) else [side] for side in (first, second)]
+    opened = [[run.indexed() for run in side] for side in sides]
+    return comparison.compare_rewards(opened[0], opened[1], split=split, step_min=step_min, step_max=step_max)

@@ -124,8 +124,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> Interval:
     places = np.linspace((ends[0] - ends[1]).min(), (ends[0] + ends[1]).max(), POINTS)
     squared = ((places - centers[:, None]) / scales[:, None]) ** 2
     density = (weights / scales) @ np.exp(-(degrees + 1) / 2 * np.log1p(squared / degrees))
-    below = np.cumsum(density) / density.sum()
-    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], below, places)
+    low, high = np.interp([(1 - level) / 2, (1 + level) / 2], _below(density), places)
     return Interval(float(weights @ centers), float(low), float(high))
 
 
@@ -254,9 +253,14 @@ def welch_interval(first: Floats, second: Floats, level: float = LEVEL) -> Inter
         return Interval(mean, mean, mean)
     degrees = sum(errors) ** 2 / sum(e**2 / (len(side) - 1) for e, side in zip(errors, (first, second), strict=True))
     places = np.linspace(-400, 400, 400_001)
-    below = np.cumsum((1 + places**2 / degrees) ** (-(degrees + 1) / 2))
-    high = float(np.interp((1 + level) / 2, below / below[-1], places)) * error
+    density = (1 + places**2 / degrees) ** (-(degrees + 1) / 2)
+    high = float(np.interp((1 + level) / 2, _below(density), places)) * error
     return Interval(mean, mean - high, mean + high)
+
+
+def _below(density: Floats) -> Floats:
+    """Return the share of a distribution below each of its places."""
+    return (np.cumsum(density) - density / 2) / density.sum()
 
 
 def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[OpenRun]) -> str:

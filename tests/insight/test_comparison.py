@@ -1,0 +1,106 @@
+"""Which of two runs is better, how sure that is, and from which step on they part: against planted truth."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rolloupe
+from rolloupe.errors import BadQuery
+from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
+from tests.cli.support import rolloupe as command
+from tests.insight.briefed import write
+from tests.thoroughness import amount
+
+STEPS = 200
+PAIRS = amount(150, 2000)
+"""Simulated pairs of each autocorrelation: 2,000 are asked for, which take a minute."""
+SLACK = 1.0 if PAIRS >= 2000 else 2.5
+"""With few pairs the share itself is uncertain."""
+
+
+def noise(random: np.random.Generator, correlation: float, count: int = STEPS) -> np.ndarray:
+    """Autoregressive noise of deviation 1."""
+    values = random.standard_normal(count + 100)
+    for place in range(1, len(values)):
+        values[place] = correlation * values[place - 1] + np.sqrt(1 - correlation**2) * values[place]
+    return values[100:]
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_the_interval_covers_the_truth_as_often_as_it_says(correlation: float) -> None:
+    random = np.random.default_rng(4)
+    covered = 0
+    for _ in range(PAIRS):
+        interval = mean_interval(0.05 + 0.1 * noise(random, correlation, STEPS // 2))
+        covered += interval.low <= 0.05 <= interval.high
+    assert 0.95 - 0.02 * SLACK <= covered / PAIRS <= 0.95 + 0.02 * SLACK
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_runs_part_where_they_do(correlation: float) -> None:
+    """At once, or along a line of at most 15 % of the steps; a slower line in slow noise cannot be seen so early."""
+    random = np.random.default_rng(5)
+    pairs, right = amount(60, 400), 0
+    for pair in range(pairs):
+        start = int(random.integers(STEPS // 10, 3 * STEPS // 4))
+        rise = 1 if pair % 2 else 0.15 * STEPS * (correlation < 0.9)
+        height = np.clip((np.arange(STEPS) - start + 1) / max(1, rise), 0, 1) * 0.25
+        found = parting_place(height + 0.05 * noise(random, correlation))
+        right += found is not None and abs(found - start) <= 0.05 * STEPS
+    assert right >= 0.9 * pairs
+
+
+@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+def test_runs_that_do_not_part_are_said_to_part_seldom(correlation: float) -> None:
+    random = np.random.default_rng(6)
+    pairs = amount(60, 400)
+    assert sum(parting_place(0.05 * noise(random, correlation)) is not None for _ in range(pairs)) <= 0.05 * pairs
+
+
+def test_few_or_equal_values_have_an_interval_too() -> None:
+    assert mean_interval(np.full(9, 0.25)) == (0.25, 0.25, 0.25)
+    assert parting_place(np.zeros(20)) is None and parting_place(np.ones(3)) is None
+    assert parting_place(np.ones(20)) == 0
+    mean, low, high = welch_interval(np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 2.0]))
+    assert (mean, round(low, 3), round(high, 3)) == (1.0, -1.267, 3.267)  # Student's t of 4 degrees: 2.776
+
+
+@pytest.fixture(scope="module")
+def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three runs: two alike, and one that is better from step 12 on."""
+    folder = tmp_path_factory.mktemp("compared")
+    write(folder / "plain", 1, rate=lambda step: 0.4)
+    write(folder / "again", 2, rate=lambda step: 0.4)
+    write(folder / "better", 3, rate=lambda step: 0.4 if step < 12 else 0.7)
+    return folder
+
+
+def test_two_runs_are_compared_in_words_and_numbers(pair: Path, tmp_path: Path) -> None:
+    with rolloupe.open(pair, index_dir=tmp_path) as runs:
+        plain, again, better = (runs.run(name) for name in ("plain", "again", "better"))
+        found = rolloupe.compare_rewards(plain, better)
+        assert found.better == better.id and found.paired and found.steps == (20, 39)
+        assert found.difference is not None and found.low is not None and found.high is not None
+        assert 0 < found.low < found.difference < found.high and abs(found.difference - 0.3) < 0.1
+        assert found.since is not None and abs(found.since - 12) <= 2
+        assert found.text.startswith("better earns ") and "these two runs" in found.text
+        means = [step.reward.mean for step in plain.steps("train")]
+        assert np.allclose(found.curves[0].means, np.array(means, float))
+        assert not rolloupe.compare_rewards(plain, again).better
+        groups = rolloupe.compare_rewards([plain, again], [better])
+        assert groups.better == better.id and not groups.paired
+        assert rolloupe.compare_rewards(plain, better, step_max=11).better == ""
+        with pytest.raises(BadQuery, match="two different runs"):
+            rolloupe.compare_rewards(plain, [better, plain])
+        assert "no step of eval in common" in rolloupe.compare_rewards(plain, better, split="eval").text
+
+
+def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
+    index = ("--index-dir", tmp_path)
+    told = command("compare", pair / "plain", pair / "better", *index)
+    assert told.code == 0 and told.out.startswith("better earns ")
+    (found,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", *index).lines
+    assert (found["better"], found["paired"]) == ("better", True) and len(found["curves"]) == 2
+    refused = command("compare", pair, *index)
+    assert refused.code == 2 and "choose two runs" in refused.err
