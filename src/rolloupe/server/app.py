@@ -43,6 +43,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/catalogue", curves.runs_catalogue),
     ("/api/compare/configs", curves.compared_configs),
     ("/api/compare/prompts", curves.shared_prompts),
+    ("/api/compare/rewards", curves.compared_rewards),
     (f"{RUN}/steps", runs.steps),
     (f"{RUN}/groups", lists.groups),
     (f"{RUN}/groups/progress", lists.progress),

@@ -20,6 +20,7 @@ from msgspec import inspect as types
 from msgspec import structs as structs_of
 
 from rolloupe.columns import COLUMNS
+from rolloupe.insight.comparison import RewardComparison
 from rolloupe.query import ConfigTable, Progress
 from rolloupe.query.records import SampleItem
 from rolloupe.questions import QUESTIONS
@@ -38,8 +39,8 @@ export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 PARTS = (runs, samples, session)
 """The modules of records, in the order of the page's types."""
 
-WHOLE = (SampleItem, ConfigTable, Progress)
-"""Records of queries that routes return unchanged."""
+WHOLE = (SampleItem, ConfigTable, Progress, RewardComparison)
+"""Records of other floors that routes return unchanged."""
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])
 """The members of `Number`: in an annotation, only they show the alias."""

@@ -3,6 +3,7 @@
 import { get, post } from "./client";
 import type {
   ConfigTable,
+  RewardComparison,
   RunMetricsReply,
   RunMetricsRequest,
   RunsCatalogueReply,
@@ -25,6 +26,10 @@ export const getSharedPrompts = (
   runs: readonly string[],
   query: Page & { split: string; step: number; sort: string },
 ): Promise<SharedPromptsReply> => get(["compare", "prompts"], { run: runs, ...query });
+
+/** Which of two runs earns the higher reward, over the second half of their common steps. */
+export const getRewardComparison = (runs: readonly [string, string], split: string): Promise<RewardComparison> =>
+  get(["compare", "rewards"], { run: runs, split });
 
 /** A metric in each run. Some runs may be left: the next request continues with them. */
 export const getRunMetrics = (request: RunMetricsRequest): Promise<RunMetricsReply> => post(["run-metrics"], request);

@@ -75,6 +75,35 @@ export interface Progress {
   found: number;
 }
 
+/** The rewards of two runs, or of two groups of runs, compared over a window of steps. */
+export interface RewardComparison {
+  /** The ids of the runs of both sides. */
+  runs: string[][];
+  /** What it says, in one sentence or two. */
+  text: string;
+  /** The first run of the side with the higher mean reward; empty if the interval includes zero. */
+  better: string;
+  /** The mean reward of the better side less that of the other; of the first less the second if neither is better. */
+  difference: WireNumber;
+  low: WireNumber;
+  /** The ends of its 95 % interval; None with too few steps. */
+  high: WireNumber;
+  /** The step from which on the two differ for good; None if they do not. */
+  since: number | null;
+  split: string;
+  /** The first and the last step of the window; None without a common step. */
+  steps: [number, number] | null;
+  /** True if only prompts that both sides answer at a step are compared. */
+  paired: boolean;
+  curves: SideCurve[];
+}
+
+/** The mean reward of one side at each common step. */
+export interface SideCurve {
+  steps: number[];
+  means: number[];
+}
+
 /** The indexed part of a split. */
 export interface SplitItem {
   name: string;

@@ -16,7 +16,7 @@ import { type Beyond, type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
 import type { Frame } from "./drawing/frame";
 import { watchWidth } from "./drawing/widths";
 import { firmness, inksOf } from "./inks";
-import { optionsOf } from "./options";
+import { HEIGHT_PX, optionsOf, TALL_PX } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./CurveChart.module.css";
 
@@ -53,6 +53,8 @@ interface Props {
   isOfStep?: boolean;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
+  /** The chart that a page is about. */
+  isTall?: boolean;
 }
 
 export function CurveChart({
@@ -74,6 +76,7 @@ export function CurveChart({
   onDrawn = null,
   isOfStep = false,
   open,
+  isTall = false,
 }: Props) {
   const session = useSession();
   const host = useRef<HTMLDivElement>(null);
@@ -148,6 +151,7 @@ export function CurveChart({
       new uPlot(
         optionsOf({
           width,
+          height: isTall ? TALL_PX : HEIGHT_PX,
           inks: inksOf(
             element,
             colour,
@@ -219,6 +223,7 @@ export function CurveChart({
       <div
         ref={host}
         class={`${style["chart"]} ${isByPosition ? style["still"] : ""}`}
+        style={isTall ? { height: `${TALL_PX}px` } : undefined}
         role="img"
         aria-label={words(what, curve, isByPosition, isShare)}
       />

@@ -21,6 +21,7 @@ const options = (
   open: (index: number) => void = () => undefined,
 ): uPlot.Options =>
   optionsOf({
+    height: 128,
     width: 600,
     inks: {
       ...INKS,

@@ -18,7 +18,9 @@ import { stepLine } from "./drawing/stepLine";
 import type { Beyond } from "./edge/fit";
 import type { Inks } from "./inks";
 
-const HEIGHT_PX = 128;
+/** The usual height of a chart, and that of one that a page is about. */
+export const HEIGHT_PX = 128;
+export const TALL_PX = 260;
 /** Lines of a pixel are painted in a sixth of the time of wider ones, whose outlines are filled. */
 const [THIN_PX, USUAL_PX, FIRM_PX] = [1, 1.5, 1.75];
 /** Of more lines each is thin. */
@@ -40,6 +42,7 @@ const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 
 interface Given {
   width: number;
+  height: number;
   /** The number of digits that the drawn numbers lack. */
   digits: () => number;
   /** They are shares. */
@@ -77,6 +80,7 @@ interface Given {
 
 export function optionsOf({
   width,
+  height,
   digits,
   isShare,
   dashes,
@@ -102,7 +106,7 @@ export function optionsOf({
   const axis = { stroke: inks.label, font: FONT, ticks: { show: false }, border: { show: false } };
   return {
     width,
-    height: HEIGHT_PX,
+    height,
     padding: [8, () => Math.max(RIGHT_PX, Math.ceil(widthOf(labelOf(across, range()[1])) / 2) + 2), 0, 0],
     legend: { show: false },
     cursor: {

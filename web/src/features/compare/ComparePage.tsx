@@ -10,6 +10,7 @@ import { ComparedRuns } from "./ComparedRuns";
 import { ConfigSection } from "./ConfigSection";
 import { comparedRuns } from "./options";
 import { PromptsSection } from "./prompts/PromptsSection";
+import { RewardsSection } from "./RewardsSection";
 import style from "./Compare.module.css";
 
 export function ComparePage() {
@@ -53,6 +54,7 @@ export function ComparePage() {
         </State>
       ) : (
         <>
+          <RewardsSection compared={compared} />
           <ConfigSection compared={compared} />
           <CodeSection compared={compared} />
           <PromptsSection compared={compared} />

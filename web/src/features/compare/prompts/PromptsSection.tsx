@@ -15,6 +15,7 @@ import { option, rowsFor, setOptions, versionOf } from "../options";
 import { RunName } from "../../runs";
 import { Turn } from "../Turn";
 import { PromptAnswers } from "./PromptAnswers";
+import { Slopes } from "./Slopes";
 import style from "../Compare.module.css";
 
 export function PromptsSection({ compared }: { compared: readonly RunItem[] }) {
@@ -61,6 +62,9 @@ export function PromptsSection({ compared }: { compared: readonly RunItem[] }) {
         loaded.error === null && <Loading />
       ) : (
         <>
+          {compared[0] !== undefined && compared[1] !== undefined && compared.length === 2 && (
+            <Slopes reply={reply} runs={[compared[0], compared[1]]} />
+          )}
           <Table reply={reply} compared={compared} />
           <Turn
             label="Pages of the prompts"
