@@ -31,6 +31,7 @@ const doers = (session: Session): Record<Action, () => void> => ({
   lastStep: () => goStep(session, session.steps.last.peek()),
   tokens: () => turnView(session, "tokens"),
   raw: () => turnView(session, "raw"),
+  worst: () => toWorst(session),
   verbatim: turnVerbatim,
   group: () => turnView(session, "group"),
   difference: () =>
@@ -147,6 +148,12 @@ function toField(id: string, then?: (field: HTMLInputElement) => void): void {
     field?.focus();
     if (field !== null) then?.(field);
   });
+}
+
+/** The samples of the list by reward, the lowest first, and the first of them. */
+function toWorst(session: Session): void {
+  const mode = session.place.now.peek().mode === "table" ? "table" : "samples";
+  session.place.go({ mode, sort: "reward", descending: false, sample: null, view: "transcript" });
 }
 
 function goStep(session: Session, step: number | null): void {

@@ -21,6 +21,7 @@ export type Action =
   | "tokens"
   | "raw"
   | "verbatim"
+  | "worst"
   | "group"
   | "difference"
   | "find"
@@ -70,6 +71,7 @@ export const KEYS: readonly Key[] = [
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
   { action: "tokens", keys: ["t"], label: "t", words: "transcript or tokens" },
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
+  { action: "worst", keys: ["z"], label: "z", words: "the worst sample: lowest rewards first" },
   { action: "verbatim", keys: ["o"], label: "o", words: "texts as they are written, or rendered" },
   { action: "group", keys: ["v"], label: "v", words: "samples of the group side by side, or one alone" },
   { action: "difference", keys: ["d"], label: "d", words: "words that differ between two samples of a group" },

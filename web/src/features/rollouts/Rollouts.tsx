@@ -5,7 +5,7 @@ import type { Session } from "../../state/session";
 import { useState } from "preact/hooks";
 import { LEFT, RIGHT, choose, settings } from "../../state/browser/settings";
 import { Divider } from "../../ui/layout/Divider";
-import { NARROW, SLIM, useMatch } from "../../ui/hooks/useMatch";
+import { NARROW, ROOMY, SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { Charts } from "../pane";
 import { BriefBand } from "../brief";
 import { Reasons } from "../discarded";
@@ -17,9 +17,11 @@ import style from "./Rollouts.module.css";
 
 export function Rollouts() {
   const session = useSession();
-  const { leftOpen, rightOpen, leftWidth, rightWidth } = settings.value;
+  const { leftOpen, leftWidth, rightWidth } = settings.value;
   const isNarrow = useMatch(NARROW);
   const isSlim = useMatch(SLIM);
+  const isRoomy = useMatch(ROOMY);
+  const rightOpen = settings.value.rightOpen ?? isRoomy;
   const hasList = leftOpen || isNarrow;
   // With room for one pane and without a sample to show, the list explains why.
   const isList =

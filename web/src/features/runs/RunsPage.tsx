@@ -16,6 +16,7 @@ import { MetricSelect } from "./metric/MetricSelect";
 import { differingOf, type Sort, sortable, sorted } from "./table/columns";
 import { RunTable } from "./table/RunTable";
 import { askOf, choiceIn, type TableChoice } from "./table/tableAddress";
+import { placeOfTicked, ticked } from "./table/ticked";
 import { matchingRuns } from "./runSearch";
 import style from "./RunsPage.module.css";
 
@@ -80,6 +81,7 @@ export function RunsPage() {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
   const items = shown.flatMap((id) => runOf(id) ?? []);
+  const comparison = placeOfTicked();
   const openFirst = (): void => {
     const [first] = items;
     if (first !== undefined) session.place.go(placeOf(first));
@@ -135,6 +137,11 @@ export function RunsPage() {
           />
         )}
         {all.length > 1 && <Order columns={columns} sort={sort} choose={(next) => choose({ sort: next })} />}
+        {comparison !== null && (
+          <a class="button" href={session.place.href(comparison)} onClick={session.place.onLink(comparison)}>
+            Compare {count(ticked.value.length, "run")}
+          </a>
+        )}
         {hidden.size > 0 && (
           <button type="button" class="action" aria-pressed={showsHidden} onClick={() => showHidden(!showsHidden)}>
             {count(hidden.size, "hidden run")}

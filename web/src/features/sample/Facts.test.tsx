@@ -35,3 +35,19 @@ it("colours a metric whose range the run declares, unless its name says that mor
     "var(--reward-ink-4)",
   ]);
 });
+
+it("hides zeros that grade nothing until all is shown, and zeros and constants on demand", async () => {
+  const facts = ["timeouts", "correct"].map((name) => ({ name, kind: "metric", value: 0, label: "" }));
+  const many = Array.from({ length: 80 }, (_, i) => ({ name: `m${i}`, kind: "metric", value: i + 1, label: "" }));
+  const host = await drawn(<Facts reply={reply({ facts: [...facts, ...many] })} />, session);
+  const has = (name: string) => host.querySelector(`div[title^="${name}:"]`) !== null;
+  const press = async (words: RegExp) => {
+    [...host.querySelectorAll("button")].find(({ textContent }) => words.test(textContent))?.click();
+    await new Promise((done) => setTimeout(done, 20));
+  };
+  expect([has("correct"), has("timeouts")]).toEqual([true, false]);
+  await press(/^Show all/);
+  expect([has("m79"), has("timeouts")]).toEqual([true, false]);
+  await press(/^Zeros and constants: 1/);
+  expect(has("timeouts")).toBe(true);
+});

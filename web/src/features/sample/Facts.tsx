@@ -29,7 +29,10 @@ export function Facts({ reply, isBrief = false }: Props) {
   const [shown, show] = useState(FOLDED);
   const isOpen = shown > FOLDED;
   const group = reply.advantage === null ? session.browse.groupHere.value : null;
-  const facts = useMemo(() => labelled(reply, group), [reply, group]);
+  const all = useMemo(() => labelled(reply, group), [reply, group]);
+  const dull = all.filter((fact) => isDull(session, fact));
+  const [isWhole, showWhole] = useState(false);
+  const facts = isWhole ? all : all.filter((fact) => !dull.includes(fact));
 
   useLayoutEffect(() => {
     const element = list.current;
@@ -63,6 +66,11 @@ export function Facts({ reply, isBrief = false }: Props) {
           {`More facts: ${figure(facts.length - shown)} left`}
         </button>
       )}
+      {isOpen && dull.length > 0 && (
+        <button type="button" class={`action ${style["more"]}`} onClick={() => showWhole(!isWhole)}>
+          {isWhole ? "Without zeros and constants" : `Zeros and constants: ${figure(dull.length)}`}
+        </button>
+      )}
       {(hides || isOpen || facts.length > FOLDED) && (
         <button
           type="button"
@@ -91,6 +99,16 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
       <Text text={text} />
     </button>
   );
+}
+
+/** Of what a zero says something. */
+const GRADED = /reward|score|correct|acc|pass|success/i;
+
+/** True for a number that is the same in all samples of the run, and for a zero that grades nothing. */
+function isDull(session: Session, { label, name = label, tone, value = null, field }: Labelled): boolean {
+  const column = field === undefined ? null : session.columns.named(field);
+  if (column?.kind === "number" && column.low !== null && column.low === column.high) return true;
+  return value === 0 && tone === "metric" && !GRADED.test(name) && !session.ranges.metrics.value.has(name);
 }
 
 function ink(session: Session, { label, name = label, tone, value = null }: Labelled): string | undefined {

@@ -22,7 +22,7 @@ describe("what was kept of the settings", () => {
       padToken: "<pad>",
       charts: ["turns", "?kind=group&name=mixed"],
       leftWidth: 400,
-      rightOpen: true,
+      rightOpen: null,
     });
   });
   it("may be anything", () => {

@@ -17,7 +17,8 @@ export interface Settings {
   leftWidth: number;
   rightWidth: number;
   leftOpen: boolean;
-  rightOpen: boolean;
+  /** Null until a person chose: open where the window is wide enough. */
+  rightOpen: boolean | null;
   /** Words below the icons of the rail. */
   railOpen: boolean;
 }
@@ -37,7 +38,7 @@ const USUAL: Settings = {
   leftWidth: LEFT.usual,
   rightWidth: RIGHT.usual,
   leftOpen: true,
-  rightOpen: true,
+  rightOpen: null,
   railOpen: true,
 };
 
@@ -84,7 +85,7 @@ export function restored(text: string | null): Settings {
     leftWidth: width(values.leftWidth, LEFT),
     rightWidth: width(values.rightWidth, RIGHT),
     leftOpen: values.leftOpen !== false,
-    rightOpen: values.rightOpen !== false,
+    rightOpen: typeof values.rightOpen === "boolean" ? values.rightOpen : null,
     railOpen: values.railOpen !== false,
   };
 }

@@ -6,6 +6,8 @@ import { useEffect, useState } from "preact/hooks";
 export const NARROW = "(max-width: 520px)";
 /** There is no room for curves beside the content. */
 export const SLIM = "(max-width: 1000px)";
+/** Curves beside the content leave it enough room. */
+export const ROOMY = "(min-width: 1280px)";
 
 export function useMatch(query: string): boolean {
   const [isMatch, setMatch] = useState(() => matchMedia(query).matches);

@@ -14,6 +14,7 @@ import { Cell } from "./Cell";
 import type { Column, Differing } from "./columns";
 import { RunDetails } from "./RunDetails";
 import { RunEditor } from "../picker/RunEditor";
+import { tick, ticked } from "./ticked";
 import style from "./RunTable.module.css";
 
 /** The open details below the row of a run. */
@@ -88,6 +89,14 @@ export function RunTableRow({
         style={isNarrow ? { height: `${rowPx}px` } : { height: `${rowPx}px`, gridTemplateColumns: template }}
       >
         <div role="cell" class={style["name"]}>
+          <input
+            type="checkbox"
+            aria-label={`Compare ${name}`}
+            title="Tick two runs or more to compare them"
+            tabIndex={tabIndex}
+            checked={ticked.value.includes(item)}
+            onChange={(event) => tick(item.id, event.currentTarget.checked)}
+          />
           <button
             type="button"
             class={style["fold"]}
