@@ -128,18 +128,11 @@ DRAWN = "() => document.querySelector('article [aria-busy=true]') === null"
 """Whatever is on the screen and was to be drawn has been, or says why not."""
 
 
-def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: Path) -> None:
+def test_what_is_rendered_is_chosen_by_key_and_in_a_menu_and_remembered(page: Page, tmp_path: Path) -> None:
     text = "**bold** and $x^2$\n\n```python\ndef f(): pass\n```\n\n[web](https://example.org) <|im_end|>"
     with served(tmp_path, row(0, 0, response=text), row(0, 1, response="<think>why</think>so")) as viewer:
         page.goto(viewer.link)
         article = page.locator("article")
-        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
-        page.get_by_role("button", name="How text is shown").focus()
-        page.keyboard.press("Enter")
-        for name in ("Markdown", "LaTeX", "Code highlighting"):
-            page.get_by_role("checkbox", name=name).press("Space")
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("button", name="How text is shown 3")).to_be_focused()
         for _ in range(2):
             expect(article.locator("strong")).to_have_text("bold")
             expect(article.locator("math msup")).to_be_visible()
@@ -150,6 +143,18 @@ def test_what_is_drawn_is_chosen_in_a_menu_and_remembered(page: Page, tmp_path: 
                 "noopener noreferrer nofollow",
             )
             page.reload()
+        page.keyboard.press("o")
+        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
+        page.keyboard.press("o")
+        expect(article.locator("strong")).to_have_text("bold")
+        page.get_by_role("button", name="How text is shown").focus()
+        page.keyboard.press("Enter")
+        for name in ("Markdown", "LaTeX", "Code highlighting"):
+            page.get_by_role("checkbox", name=name).press("Space")
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("button", name="How text is shown 3")).to_be_focused()
+        page.reload()
+        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
         page.get_by_role("button", name="How text is shown 3").click()
         page.get_by_role("checkbox", name="Newlines and special tokens").check()
         expect(article.get_by_text("**bold** and $x^2$↵")).to_be_visible()

@@ -5,12 +5,15 @@ import "../styles/base.css";
 import { render } from "preact";
 import { START } from "../lib/address/address";
 import { createSession } from "../state/session";
+import { chooseRender } from "../state/browser/textOptions";
 import { SessionContext } from "../state/useSession";
 import { reportData, startAnswers } from "./answers";
 import { Report } from "./Report";
 
 async function start(): Promise<void> {
   const data = await reportData();
+  // Texts are rendered in a worker, and a file may not start one.
+  chooseRender({ markdown: false, latex: false, code: false });
   startAnswers(data);
   const first = data.samples[0]?.reply;
   const session = createSession({ ...START, page: "rollouts", run: first?.run ?? null });
