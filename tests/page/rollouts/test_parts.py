@@ -117,7 +117,6 @@ def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> N
     facts = main.locator("header dl").inner_text()
     for said in (
         "Reward",
-        "Turns",
         "Status",
         "completed",
         "Env",
