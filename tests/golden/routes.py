@@ -198,6 +198,8 @@ def several_runs(asked: Asked, runs: list[str]) -> None:
     asked.get("/api/catalogue")
     asked.get("/api/compare/configs", run=runs[:3], all=1)
     asked.get("/api/compare/prompts", run=runs[:3], split="train", step=1)
+    for others in (runs[:2], runs[2:4], runs[:3]):
+        asked.get("/api/compare/rewards", run=others, split="train")
     asked.get("/api/curve.csv", ask=json.dumps({"runs": runs[:2], "curves": [reward]}))
     asked.post("/api/run-metrics", {"runs": runs, "curve": reward})
     for search in ({"text": "the"}, {"text": "t.e", "regex": True, "roles": ["response"]}, {"text": "("}):

@@ -1,20 +1,21 @@
-"""Which of two runs earns the higher reward, how sure that is, and from which step on they part.
+"""Which of two runs earns the higher reward, how sure that is, and the step at which they part.
 
 A step gives one difference: the mean over the prompts that both runs answer there, if these are most prompts of both,
 else that of the means of all samples. Neighbouring steps are alike, so the interval of the mean difference comes from a
 first-order autoregressive model: Bayesian, with a flat prior of the mean, 1/σ of the deviation, and one of the
-correlation that favours slow noise. Over 2,000 simulated pairs it covers the truth as often as it says.
+correlation that favours slow noise. Over 2,000 simulated pairs the interval covers the truth in 95 %.
 Where each side has several runs, such as seeds, the interval is Welch's over the means of the runs.
 """
 
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
@@ -69,7 +70,7 @@ class RewardComparison(Struct, frozen=True, kw_only=True):
     high: Real | None
     """The ends of its 95 % interval; None with too few steps."""
     since: int | None
-    """The step from which on the two differ for good; None if they do not."""
+    """The first step of those at which the two differ for good; None if they do not."""
     split: str
     steps: tuple[int, int] | None
     """The first and the last step of the window; None without a common step."""
@@ -129,7 +130,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> Interval:
 
 
 def parting_place(values: Floats) -> int | None:
-    """Return the place from which on a series differs from zero for good, None if it does not.
+    """Return the place at which a series begins to differ from zero for good, None if it does not.
 
     Before it the series is zero; then it rises along a line and stays where it is. The place and the length of the line
     are those of the least squares, given the correlation of what is left, which is estimated three times.
@@ -166,29 +167,28 @@ def _whitened(series: Floats, correlation: float) -> Floats:
 
 def differences(first: PromptMeans, second: PromptMeans) -> Differences:
     """Return the mean rewards of two runs at each step that both have, over shared prompts if these are most."""
-    sides = [_of_steps(side, np.intersect1d(first.steps, second.steps)) for side in (first, second)]
-    keys = [np.rec.fromarrays((side.steps, side.prompts)) for side in sides]
-    shared, *places = np.intersect1d(*keys, return_indices=True)
-    paired = len(shared) > 0 and len(shared) >= SHARED * max(map(len, keys))
+    common = np.intersect1d(first.steps, second.steps)
+    sides = [_rows(side, np.isin(side.steps, common)) for side in (first, second)]
+    mine, theirs = (np.stack([side.steps, side.prompts], axis=1).view("i8,i8").ravel() for side in sides)
+    shared, *places = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    paired = len(shared) > 0 and len(shared) >= SHARED * max(len(mine), len(theirs))
     if paired:
-        sides = [
-            PromptMeans(side.steps[place], side.prompts[place], side.means[place], np.ones(len(place), np.int64))
-            for side, place in zip(sides, places, strict=True)
-        ]
+        kept = [_rows(side, place) for side, place in zip(sides, places, strict=True)]
+        sides = [side._replace(counts=np.ones_like(side.counts)) for side in kept]
     steps = np.unique(sides[0].steps)
-    return Differences(steps, *(_step_means(side, steps) for side in sides), paired)
+    return Differences(steps, _step_means(sides[0], steps), _step_means(sides[1], steps), paired)
 
 
-def _of_steps(side: PromptMeans, steps: Ints) -> PromptMeans:
-    kept = np.isin(side.steps, steps)
-    return PromptMeans(*(column[kept] for column in side))
+def _rows(side: PromptMeans, chosen: NDArray[Any]) -> PromptMeans:
+    return PromptMeans(side.steps[chosen], side.prompts[chosen], side.means[chosen], side.counts[chosen])
 
 
 def _step_means(side: PromptMeans, steps: Ints) -> Floats:
-    """Return the mean of each step, weighted by the counts."""
+    """Return the mean of each of these steps, weighted by the counts."""
+    side = _rows(side, np.isin(side.steps, steps))
     places = np.searchsorted(steps, side.steps)
-    sums = np.bincount(places, side.means * side.counts, len(steps))
-    return sums / np.bincount(places, side.counts, len(steps))
+    sums, counts = (np.bincount(places, column, len(steps)) for column in (side.means * side.counts, side.counts))
+    return np.asarray(sums / counts, np.float64)
 
 
 def compare_rewards(
@@ -226,7 +226,7 @@ def compare_rewards(
 def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> Differences:
     """Return the mean over the runs of each side at the steps that all of them have."""
     steps = reduce(np.intersect1d, [run.steps for side in sides for run in side])
-    means = [np.mean([_step_means(_of_steps(run, steps), steps) for run in side], axis=0) for side in sides]
+    means = [np.mean([_step_means(run, steps) for run in side], axis=0) for side in sides]
     return Differences(steps, means[0], means[1], paired=False)
 
 
@@ -240,7 +240,7 @@ def _window(steps: Ints, step_min: int | None, step_max: int | None) -> tuple[in
 def _interval(sides: Sequence[Sequence[PromptMeans]], window: Differences) -> Interval | None:
     """Return the interval over runs if both sides have several, else over steps; None with too few of both."""
     if all(len(side) > 1 for side in sides):
-        means = [[_step_means(_of_steps(run, window.steps), window.steps).mean() for run in side] for side in sides]
+        means = [[_step_means(run, window.steps).mean() for run in side] for side in sides]
         return welch_interval(np.array(means[0]), np.array(means[1])) if len(window.steps) else None
     return mean_interval(window.values) if len(window.steps) >= LEAST_STEPS else None
 
@@ -260,7 +260,8 @@ def welch_interval(first: Floats, second: Floats, level: float = LEVEL) -> Inter
 
 def _below(density: Floats) -> Floats:
     """Return the share of a distribution below each of its places."""
-    return (np.cumsum(density) - density / 2) / density.sum()
+    shares: Floats = (np.cumsum(density) - density / 2) / density.sum()
+    return shares
 
 
 def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[OpenRun]) -> str:

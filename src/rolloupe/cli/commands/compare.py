@@ -36,7 +36,7 @@ class CompareOptions:
 
 @command(examples=EXAMPLES, has_run=False)
 def compare(asked: CompareOptions, place: RunPaths) -> int:
-    """Say which of two runs earns the higher reward, by how much, and from which step on they differ.
+    """Say which of two runs earns the higher reward, by how much, and the step at which they part.
 
     The difference is that of the mean rewards over the second half of the steps that both runs have, or over the steps
     that you choose; where both answer the same prompts at a step, only these are compared. Its 95 % interval takes into
