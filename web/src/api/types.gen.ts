@@ -88,7 +88,7 @@ export interface RewardComparison {
   low: WireNumber;
   /** The ends of its 95 % interval; None with too few steps. */
   high: WireNumber;
-  /** The step from which on the two differ for good; None if they do not. */
+  /** The first step of those at which the two differ for good; None if they do not. */
   since: number | null;
   split: string;
   /** The first and the last step of the window; None without a common step. */

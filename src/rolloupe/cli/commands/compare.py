@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rolloupe.cli.frame import NOTHING, OK, Example
+from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import dumps, tell
@@ -15,12 +15,6 @@ from rolloupe.server.settings import RunPaths
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
-
-EXAMPLES = (
-    Example("rolloupe compare RUN_A RUN_B", "Which of two runs is better?"),
-    Example("rolloupe compare RUNS_DIR --run a --run b", "Two of several runs"),
-    Example("rolloupe compare RUNS_DIR --run a --run b --json | jq .difference", "For a program"),
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +28,7 @@ class CompareOptions:
     as_json: bool = option(False, **JSON)
 
 
-@command(examples=EXAMPLES, has_run=False)
+@command(has_run=False)
 def compare(asked: CompareOptions, place: RunPaths) -> int:
     """Say which of two runs earns the higher reward, by how much, and the step at which they part.
 
@@ -45,6 +39,11 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
     With --json, the object has runs, text, better (the id of the better run, empty if the interval includes zero),
     difference (of the better run over the other), low, high, since (null if the runs do not part), split, steps, paired
     and curves (the mean reward of each run at each common step).
+
+    Examples:
+      rolloupe compare RUN_A RUN_B  # Which of two runs is better?
+      rolloupe compare RUNS_DIR --run a --run b  # Two of several runs
+      rolloupe compare RUNS_DIR --run a --run b --json | jq .difference  # For a program
     """
     from rolloupe.api import compare_rewards
 
