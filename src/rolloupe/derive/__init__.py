@@ -1,7 +1,7 @@
 """Derived sample metrics: numbers that follow from a sample's texts, turns and token series.
 
-Each is a pure function, in a module of its own below `metrics/`, which is found by itself. Its column is called
-`derived.NAME`, apart from what a trainer wrote.
+Each is a pure function in its own module below `metrics/`; every module there is a metric. Its column is
+`derived.NAME`, separate from the trainer's own metrics.
 """
 
 import math
@@ -19,7 +19,7 @@ from rolloupe.errors import words_of
 from rolloupe.model import SampleRow
 from rolloupe.tokens import Floats
 
-PREFIX = "derived."  # the beginning of the names of their columns
+PREFIX = "derived."  # begins the name of each metric's column
 
 _MODULES = [
     import_module(f"{folder.__name__}.{module.name}")
@@ -48,19 +48,19 @@ def behaviours() -> dict[str, DerivedMetric]:
 
 
 def values_of_sample(row: SampleRow) -> dict[str, float]:
-    """Compute the metrics of texts for one sample; leaves out those that raise."""
+    """Compute the text metrics of one sample; leaves out metrics that raise."""
     values = values_of_batch(SampleBatch([row]), text_metrics().values(), {})
     return {name: float(value) for name, (value,) in values.items() if value == value}
 
 
 def values_of_batch(batch: SampleBatch, wanted: Iterable[DerivedMetric], failures: dict[str, str]) -> dict[str, Floats]:
-    """Compute some metrics of a batch, as arrays with NaN for None; those that raise go to `failures`."""
+    """Compute some metrics of a batch, as arrays with NaN for None; `failures` gets the errors of metrics."""
     values = {}
     for metric in wanted:
         if metric.name not in failures:
             try:
                 values[metric.name] = _values(metric, batch)
-            except Exception as error:  # must not cost the other metrics
+            except Exception as error:  # the other metrics are still computed
                 failures[metric.name] = words_of(error)
     return values
 

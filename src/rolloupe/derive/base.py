@@ -15,7 +15,7 @@ from rolloupe.text.blocks import CHANNEL, is_stripped
 from rolloupe.tokens import Floats, Reduced, TokenBatch
 
 Value: TypeAlias = float | None
-"""A number, or None where the metric says nothing about a sample."""
+"""A number, or None if the metric does not apply to a sample."""
 
 KL = ("kl", "kl_k3")  # the KL to the reference: as the framework recorded it, else k3
 
@@ -54,12 +54,12 @@ class SampleBatch:
 
     @cached_property
     def apart(self) -> list[int]:
-        """The numbers of the samples to read turn by turn: those recorded as messages, and a few unclear texts."""
+        """The indices of the samples to read turn by turn: samples recorded as messages, and a few unclear texts."""
         return [number for number, blocks in enumerate(self._blocks) if blocks is None]
 
     @cached_property
     def blocks(self) -> dict[int, list[TaggedBlock]]:
-        """The think blocks, tool calls and results in the other responses, by row; rows without any are left out."""
+        """The think blocks, tool calls and results in the other responses, by row; omits rows without any."""
         return {number: blocks for number, blocks in enumerate(self._blocks) if blocks}
 
     @cached_property
@@ -73,7 +73,7 @@ def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | Non
     is_bare = text.is_bare(response) or is_stripped(response) or text.has_bare_turns(response, row.prompt)
     if row.messages is not None or is_bare or (places and may_exceed_parts(response)):
         return None
-    if places and CHANNEL in response:  # calls of harmony have their names in headers
+    if places and CHANNEL in response:  # harmony names a call in its header
         return None
     for at in places:
         if text.begins_turn(response, at):
@@ -85,18 +85,18 @@ class DerivedMetric(NamedTuple):
     """A derived metric. Give one of the functions, or `of_sample` and `of_batch`, which then must agree."""
 
     name: str  # Letters, digits and `_`; people ask for `derived.NAME`
-    version: int  # raise it when values change: those of this metric, and no others, are computed again
+    version: int  # raise it when values change: only this metric is computed again
     label: str
     unit: str = ""
     of_sample: Callable[[SampleView], Value] | None = None
     of_batch: Callable[[SampleBatch], Floats | Sequence[Value]] | None = None
-    """A value for each of many samples, NaN for None: for metrics that arrays compute quicker."""
+    """A value for each of many samples, NaN for None: for metrics that are faster on arrays."""
     of_tokens: Callable[[TokenBatch], Floats] | None = None
     """A value for each sample from its token series, NaN for None. A pass of its own computes them."""
     behaviour: str = ""
-    """The habit that a high value shows, in a few words: findings look whether the reward pays for it."""
+    """The habit that a high value shows, in a few words; findings check whether the reward pays for it."""
     pattern: str = ""
-    """An expression of RE2 for the places of the response that count, in any case; empty where none shows them."""
+    """A case-insensitive RE2 expression that matches the habit in a response; empty if no expression can."""
     reads_turns: bool = False
     """True if `of_batch` reads `SampleBatch.blocks` alone: the samples in `SampleBatch.apart` go to `of_sample`."""
 
@@ -129,7 +129,7 @@ def of_series(names: Sequence[str], value: Callable[[Reduced], Floats]) -> Calla
 
 
 def largest(reduced: Reduced) -> Floats:
-    """Return the largest value of each sample; an infinite one is the largest number, which columns can sort."""
+    """Return the largest value of each sample; an infinite value becomes the largest float, which columns can sort."""
     return np.clip(reduced.maxima, -LARGEST, LARGEST)
 
 
@@ -142,13 +142,13 @@ SEPARATOR = "\0"  # between two texts; no expression matches it
 MARKS = (". ", "! ", "? ", "。", "！", "？")
 
 AROUND = " \t\r.!?"
-SHORT = 8  # a sentence of fewer characters may well come twice
+SHORT = 8  # shorter sentences often repeat by chance
 
 
 class Matcher:
-    """An expression that is counted regardless of case. It must not match the empty text, nor a NUL.
+    """Counts the matches of a case-insensitive expression, which must not match the empty text or a NUL.
 
-    `first_chars` is how much of the beginning of each response `of_batch` looks at; None for all.
+    `of_batch` reads the first `first_chars` characters of each response; None for all.
     """
 
     def __init__(self, *alternatives: str, first_chars: int | None = None) -> None:
@@ -166,7 +166,7 @@ class Matcher:
         return self.counts([row.response[: self._first_chars] for row in batch.rows])
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how many characters the matches of each text have together."""
+        """Return the total length of the matches in each text, in characters."""
         numbers, matches = self._matches(texts)
         lengths = [len(match.decode("utf-8", "replace")) for match in matches]
         return np.bincount(numbers, lengths, len(texts)).astype(np.float64)
@@ -182,14 +182,14 @@ class Matcher:
 def phrase_metric(
     name: str, version: int, label: str, *phrases: str, unit: str, behaviour: str, first_chars: int | None = None
 ) -> DerivedMetric:
-    """Return a metric that counts phrases, expressions of RE2, in the first characters of a response, or in all."""
+    """Return a metric that counts phrases (RE2 expressions) in a response, or in its first characters."""
     matcher = Matcher(*phrases, first_chars=first_chars)
     pattern, of_batch = matcher.expression, matcher.of_batch
     return DerivedMetric(name, version, label, unit=unit, of_batch=of_batch, behaviour=behaviour, pattern=pattern)
 
 
 def sentences_of(text: str) -> list[str]:
-    """Return the long sentences of a text: its lines, cut at full stops, without the blanks and stops around them."""
+    """Return the long sentences of a text: its lines, cut at full stops, stripped of blanks and stops."""
     for mark in MARKS:
         if mark in text:
             text = text.replace(mark, "\n")

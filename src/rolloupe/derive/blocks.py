@@ -1,7 +1,7 @@
-"""Think blocks, tool calls and tool results in texts, and the places where their delimiters may stand.
+"""Think blocks, tool calls and tool results in texts, and the places where their delimiters may be.
 
-No part objects are made for the pieces of a text, and places are found for many texts at once. The delimiters are those
-of `rolloupe.text.blocks` and `rolloupe.text.templates`, and so is the way they are paired.
+This module makes no part objects, and finds the places of many texts at once. The delimiters, and the way they are
+paired, are those of `rolloupe.text.blocks` and `rolloupe.text.templates`.
 """
 
 import re
@@ -23,7 +23,7 @@ _RESTS: dict[str, list[str]] = defaultdict(list)
 for _word in sorted({*BLOCKS, *CLOSINGS}, key=len, reverse=True):
     _RESTS[_word[:2]].append(re.escape(_word[2:]))
 _DELIMITER = re.compile("|".join(f"{re.escape(start)}(?:{'|'.join(rests)})" for start, rests in _RESTS.items()))
-"""It looks at two characters of most words."""
+"""For most words, it compares two characters only."""
 
 _PLAIN = re.compile(r"\s*[^\s<\[◁]")  # a beginning with neither delimiters nor markers
 _MARKUP = re.compile(r"[<\[◁]|data:")
@@ -36,7 +36,7 @@ TOOL_TEXT = "tool_text"  # the kind of a block that is the text of a tool's turn
 
 
 class TaggedBlock(NamedTuple):
-    """A block of a text: `inner` is what stands between its delimiters, `role` says whose turn has it."""
+    """A block of a text: `inner` is the text between its delimiters, `role` the role of its turn."""
 
     kind: str
     inner: str
@@ -45,7 +45,7 @@ class TaggedBlock(NamedTuple):
 
 
 def may_exceed_parts(text: str) -> bool:
-    """Return True if a text may have so many parts that the rest of a turn is one text: `text.parts` knows where."""
+    """Return whether a text may have more than `MAX_PARTS` parts; `text.parts` then leaves the rest as one text."""
     return len(text) > MAX_PARTS and 2 * sum(map(text.count, _BEGINNINGS)) >= MAX_PARTS
 
 
@@ -86,7 +86,7 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
 
 
 def _result_delimiters(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
-    """Return the delimiters of results in a turn that asks, if it begins with a result; None if that is unclear."""
+    """Return the result delimiters of a user's or tool's turn that begins with a result; None if that is unclear."""
     first = delimiters[0][0]
     before = text[start : delimiters[0].start()].strip()
     if first in MARKERS or (before and _MARKUP.search(before)):
@@ -130,7 +130,7 @@ _RARE = "◁"  # a first character that most responses lack; the others are `<` 
 
 
 def _seconds(first: str) -> NDArray[np.bool_]:
-    """By code: whether a character may follow the first one of a delimiter."""
+    """For each code point, whether it may follow `first` in a delimiter."""
     table = np.zeros(256, np.bool_)
     words = (word for word in (*BLOCKS, *CLOSINGS, *_OF_TURNS) if word[0] == first)
     table[list({word[1].encode("latin-1", "replace")[0] for word in words})] = True
@@ -155,7 +155,7 @@ def places_of(responses: Sequence[str]) -> list[Sequence[int]]:
 
 
 def _places_of_first(responses: Sequence[str]) -> Iterable[list[int]]:
-    """The places of `<` and `[` behind which a delimiter may go on: in formulas and code, most begin none."""
+    """The places where `<` or `[` may begin a delimiter: most of them, in formulas and code, do not."""
     characters = np.frombuffer("\n".join([*responses, ""]).encode("latin-1", "replace"), np.uint8)  # one byte for each
     at = np.flatnonzero((characters[:-1] == ord("<")) | (characters[:-1] == ord("[")))
     second = characters[at + 1]

@@ -1,4 +1,4 @@
-"""Writes a run in another layout, step by step, through the writer of that layout, and says what is lost.
+"""Writes a run in another layout, step by step, through the writer of that layout, and reports the losses.
 
 Memory holds one sample at a time. Everything is written to a folder beside the target and moved into it at the end, so
 a conversion that fails leaves the target as it was. The source is never written to.
@@ -210,7 +210,7 @@ def _steps(run: Any, selection: Selection) -> list[tuple[str, int, int]]:
 
 @contextmanager
 def _beside(target: Path) -> Iterator[Path]:
-    """Yield a folder beside the target, whose files are moved into it at the end; on an error it is removed."""
+    """Yield a temporary folder: at the end its files move into the target, on an error they are removed."""
     place = target.resolve()
     new_folders = [parent for parent in (place, *place.parents) if not parent.exists()]
     temporary = place.with_name(f".{place.name[:100]}.{secrets.token_hex(4)}.part")

@@ -57,7 +57,7 @@ class TableColumns(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """All of them, in order."""
+        """The names of all columns, in order."""
         return [*self.fixed, *self.metrics.values(), *self.tags.values(), *self.derived.values()]
 
 
@@ -125,7 +125,7 @@ def written(kind: str, columns: TableColumns, records: Iterable[dict[str, Any]])
 
 
 def _gathered(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Join pieces to fewer ones, none of them empty."""
+    """Join small pieces into larger ones; drops empty pieces."""
     block = bytearray()
     for piece in pieces:
         block += piece

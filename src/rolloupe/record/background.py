@@ -17,7 +17,7 @@ from rolloupe.record.lines import COMPACT, Lines, encoded
 from rolloupe.record.token_series import Array, facts, import_arrow, write_part
 
 LINES = {"metrics": "lines of metrics"}
-"""What lines of a kind are called, if not by their kind."""
+"""The words for lines of a kind, if they differ from its name."""
 
 REST_S = 1.0
 """Lines wait at most this long before they are written, so that a viewer shows them within two seconds."""

@@ -81,9 +81,9 @@ class Trouble:
         """
         message = in_files = error if isinstance(error, str) else f"{type(error).__name__}: {text_of(error)}"
         if isinstance(error, OSError) and error.strerror and isinstance(error.filename, str):
-            # only the folder: every file that cannot be written has another name
+            # names only the folder: each file that cannot be written has a different name
             message = f"{type(error).__name__}: {error.strerror}: {os.path.dirname(error.filename)}"
-        if isinstance(error, OSError) and error.errno:  # without paths, which say nothing elsewhere
+        if isinstance(error, OSError) and error.errno:  # without paths, which mean nothing elsewhere
             in_files = FULL.get(error.errno) or os.strerror(error.errno)
         reason, in_files = ((f"{where}: {text}" if where else text)[:MAX_CHARS] for text in (message, in_files))
         with self._lock:

@@ -130,7 +130,7 @@ class Folder:
         return marker
 
     def config(self, config: object) -> None:
-        """Keep the configuration, beside the last one if that differs. Raises `OSError`."""
+        """Keep the configuration; if it differs from the last one, keep both. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep(self._config_name, self.settings(config))
 
@@ -152,7 +152,7 @@ class Folder:
             return name
 
     def code(self, diff: str) -> None:
-        """Keep the difference of the code, beside the last one if that differs. Raises `OSError`."""
+        """Keep the difference of the code; if it differs from the last one, keep both. Raises `OSError`."""
         with alone(self.path / ATTEMPTS):
             self._keep("code.diff", diff)
 

@@ -86,7 +86,7 @@ class Lines:
         """How often the file was gone before a write."""
 
     def append(self, lines: Sequence[bytes]) -> None:
-        """Append lines, with their ends: all of them or, if that fails, none. Raises `OSError`."""
+        """Append complete lines: all of them or, if that fails, none. Raises `OSError`."""
         if not lines:
             return
         handle = self._opened()

@@ -1,8 +1,8 @@
-"""The open steps of a recorder: the identity of their samples, and the metrics derived from these.
+"""The open steps of a recorder: the identity of their samples, and the metrics derived from the samples.
 
-The metrics are means, shares of groups and divergences, under their usual names. All are sums and counts, so that those
-of several processes add up to the run's. Token means divide sums over tokens by the number of tokens; they are never
-means of means. Values that are not finite are left out.
+The metrics are means, shares of groups and divergences, under their usual names. All are sums and counts, so the
+sums of several processes add up to the run's. Token means divide sums over tokens by the number of tokens; they are
+never means of means. Values that are not finite are left out.
 
 Memory is bounded: if a training loop never ends a step, or records a million samples in one, the oldest samples lose
 their derived metrics, but every line is still written.
@@ -21,7 +21,7 @@ from rolloupe.record.token_series import Array
 USED = ("logprobs", "trainer_logprobs", "ref_logprobs", "entropy", *tokens.MASKS)
 
 HELD_BYTES = 256 * 2**20
-"""Memory for the series of a step; further series count in no divergence."""
+"""Memory for the series of a step; divergences leave out series beyond it."""
 
 MAX_METRICS = 4096
 
@@ -29,7 +29,7 @@ OWN = ("total_episodes", "reward/total", "turns_per_episode", "ac_tokens_per_tur
 """Metrics derived from the samples themselves; a sample metric of the same name does not count."""
 
 Sums = dict[str, list[float]]
-"""By name, a sum and the number of its values, which is 0 for a total."""
+"""For each name, a sum and the number of its values, which is 0 for a total."""
 
 
 class StepSums:
@@ -161,7 +161,7 @@ class OpenSteps:
         self._logged: OrderedDict[int, set[str]] = OrderedDict()
 
     def add(self, uid: str, sample: OpenSample, group: str, index: str) -> str:
-        """Remember a sample. Returns what it shares with another sample of an open step: `uid`, `place` or nothing."""
+        """Remember a sample. Returns `uid` or `place` if another sample of an open step has the same, else nothing."""
         place = (*sample.key, group, index)
         with self._lock:
             twice = "uid" if uid and uid in self._samples else "place" if place in self._places else ""

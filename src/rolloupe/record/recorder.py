@@ -281,7 +281,7 @@ class Recorder:
         """Record a trainer's group of trajectories; return the uids of its samples.
 
         `trajectory_group` has `trajectories_G`, `final_rewards_G` and `metrics_G`, as attributes or keys. `decode`
-        turns token ids into text; without it, the text is what the environment logged. Further arguments are those of
+        turns token ids into text; without it, the text is what the environment logged. All other arguments are those of
         `sample`, and apply to every sample of the group.
         """
         given = list(samples_of(trajectory_group, decode))
@@ -414,7 +414,7 @@ class Recorder:
         self.trouble.raise_met()
 
     def close(self) -> None:
-        """Write what waits, and end. If interrupted, the next call or the end of the process continues."""
+        """Write the queued lines, and end. If it is interrupted, the next call or the end of the process continues."""
         if self._closed or self._pid != os.getpid():
             return
         self._ending = True
@@ -428,7 +428,7 @@ class Recorder:
             self.trouble.say(f"close() was interrupted; lines not yet written: {self._background.waiting:,}. {GO_ON}")
             self.trouble.tell()
             raise
-        unwritten = [  # as on a disk that is still full
+        unwritten = [  # for example, on a disk that is still full
             f"{number:,} {what}{'' if step is None else f' of step {step}'} ({reason})"
             for (what, step, reason), number in self.trouble.losses().most_common()
         ]

@@ -1,4 +1,4 @@
-"""The door to the files of a run: no room above opens one by itself.
+"""Access to the files of a run: no other package opens them directly.
 
 One function answers each question about files, whether they lie on a disk or in an object store. Remote code is
 imported with the first remote path.
@@ -42,7 +42,7 @@ __all__ = [
 
 
 StorageEntry: TypeAlias = "os.DirEntry[str] | RemoteEntry"
-"""An entry of a listing. It has no path: that of a remote one would be none of a disk."""
+"""An entry of a listing. It has no path, because a remote path is not a path on a disk."""
 
 
 def open_file(location: Location, buffering: int = -1) -> BinaryIO:
@@ -64,7 +64,7 @@ def open_named(path: Path) -> BinaryIO:
 
 
 def open_state(file: Any) -> os.stat_result:
-    """Return the state of an open file: that of the object being read, even if another has replaced it."""
+    """Return the state of an open file: the object being read, even if a new one has replaced it."""
     raw = getattr(file, "raw", file)
     return raw.state() if hasattr(raw, "state") else os.fstat(file.fileno())
 
@@ -120,7 +120,7 @@ def file_state(location: Location) -> os.stat_result:
 
 
 def path_state(path: str | Path, *, follow: bool = True) -> os.stat_result:
-    """Return the state of the file or folder at a path, of a link itself without `follow`. Raises OSError."""
+    """Return the state of the file or folder at a path, or of the link itself without `follow`. Raises OSError."""
     if not is_remote(path):
         return os.stat(path, follow_symlinks=follow)
     from rolloupe.storage.remote import tree

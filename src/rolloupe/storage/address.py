@@ -16,11 +16,11 @@ SCHEMES = ("s3", "gs", "az", "https", "http", "hf")
 _ROOTS = tuple(f"/{scheme}:/" for scheme in SCHEMES)
 _OTHER_NAMES = {"s3a": "s3", "gcs": "gs", "azure": "az"}
 _ADDRESS = re.compile(rf"(?P<scheme>{'|'.join((*SCHEMES, *_OTHER_NAMES))}):(?:/+(?P<rest>.*)|$)", re.DOTALL)
-"""Also with one slash or none: `pathlib` makes one of two, and none of two at the end."""
+"""One slash or none matches as well: `pathlib` reduces two slashes to one, and drops them at the end."""
 
 
 def is_remote(path: str | Path) -> bool:
-    """Tell whether a path is one of an object store or a web server."""
+    """Tell whether a path lies in an object store or on a web server."""
     return f"{os.fspath(path)}/".startswith(_ROOTS)
 
 
@@ -55,7 +55,7 @@ def address_of(path: str | Path) -> str:
 
 
 def both_places(path: str | Path) -> tuple[str, str]:
-    """Return an absolute path, and the path without links; those of an object are the same."""
+    """Return an absolute path, and the path without links; the two are equal for an object."""
     place = os.fspath(place_of(path))
     return os.path.abspath(place), place if is_remote(place) else os.path.realpath(place)
 
@@ -92,4 +92,4 @@ class RemoteEntry(NamedTuple):
 
 
 class Interrupted(OSError):
-    """Raised for a failure that may pass: records that were read before it are incomplete."""
+    """Raised for a failure that may pass: the records read so far are incomplete."""

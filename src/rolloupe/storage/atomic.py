@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def replacing(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that gets this name once it is complete: readers see all of it or the old one. Raises OSError."""
+    """Open a file that gets this name once it is complete: readers never see a part of it. Raises OSError."""
     temporary = path.with_name(f".{path.name[:50]}.{secrets.token_hex(4)}.tmp")
     try:
         try:
@@ -68,7 +68,7 @@ def alone_in(folder: Path) -> Iterator[None]:
             import fcntl
 
             handle = os.open(folder, os.O_RDONLY)
-            stack.callback(os.close, handle)  # which gives the lock back
+            stack.callback(os.close, handle)  # closing it releases the lock
             fcntl.flock(handle, fcntl.LOCK_EX)
         yield
 

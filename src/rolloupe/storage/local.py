@@ -23,7 +23,7 @@ except ImportError:
 
 DESCRIPTORS = "/proc/self/fd"
 MAX_PATH_BYTES = 1024
-"""The most that `F_GETPATH` of macOS fills."""
+"""The longest path that `F_GETPATH` of macOS returns."""
 
 TRIES = 3
 """How often to open a file that is replaced while it is opened."""

@@ -88,7 +88,7 @@ _ENDS_OF_MESSAGES = ("<|call|>", "<|end|>", "<|return|>", CHANNEL, START)
 _NO_TOOLS = frozenset(("assistant", "user", "all"))
 
 ASKING = frozenset(["system", "developer", "user", "human", "tool"])
-"""Roles that mention tags to ask for them or to quote them: there tags are text, unless a turn begins with a result."""
+"""Roles that ask for tags or quote them: in their turns tags are text, unless the turn begins with a result."""
 
 _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool_result")
 _QUOTED = (BLOCKS.keys() | CLOSINGS) - {*MARKERS}
@@ -178,7 +178,7 @@ def _stripped(text: str) -> list[Part]:
 
 
 def _leading_thought(text: str, tokens: list[Marker], pieces: list[Part]) -> tuple[int, int]:
-    """Append a thought that has only a closing delimiter, since the prompt ended within it. Returns as `_part` does."""
+    """Append a thought without an opening delimiter, which the prompt holds. Returns the same as `_part`."""
     for number, token in enumerate(tokens):
         if token.word.startswith(CHANNEL) or (token.word in BLOCKS and BLOCKS[token.word][1] == "think"):
             break

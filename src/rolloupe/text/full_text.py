@@ -57,7 +57,7 @@ def legible(part: Part) -> str:
 
 
 def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
-    """Yield the `legible` parts of a turn; parts stored apart from the text, and untagged thoughts, begin on a line."""
+    """Yield the `legible` parts of a turn; parts stored apart from the text, and untagged thoughts, start a line."""
     written, is_thought, is_block = "", False, False
     for part in some:
         shown, was_block = legible(part), is_block
@@ -73,7 +73,7 @@ def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
 
 
 def after(turns: list[Turn], token: str) -> list[Turn]:
-    """Cut a prompt without a template at the first `token`, which becomes a marker, into system's and user's turns."""
+    """Cut a prompt without a template into a system and a user turn at the first `token`, which becomes a marker."""
     asked = [turn for turn in turns if turn.origin == "prompt"]
     if not token or len(asked) != 1 or asked[0].role != "user":
         return turns
@@ -126,7 +126,7 @@ def preview(text: str, limit: int = 240) -> str:
                 start = max(start, place + len(mark))
     if not start and text.startswith(ROLE_STARTS) and (question := bare_question(text)) != (0, 0):
         start, text = question[0], text[: question[1]]
-    # The end of a window cuts at most one marker: with more room than that, the rest changes nothing.
+    # The end of a window cuts at most one marker: if more room than that is left, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:
         text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
     window = limit + 2 * _LONGEST_MARKER

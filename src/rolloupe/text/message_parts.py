@@ -46,7 +46,7 @@ _ASIDE = frozenset((
     "recipient", "tool_call_id", "stop_reason", "finish_reason", "stop_sequence", "channel", "content_type", "source",
     "error", "is_error", "logs", "info", "metadata", "usage", "logprobs", "content", "value", "parts", "text", "index",
 ))  # fmt: skip
-"""Members that show nothing of an otherwise empty message."""
+"""Members that add nothing to an otherwise empty message."""
 
 _TYPES_OF_MESSAGES = {"human": "user", "ai": "assistant", "AIMessageChunk": "assistant", "user": "user"} | {
     role: role for role in ("assistant", "system", "tool", "function", "developer")
@@ -63,7 +63,7 @@ _CALLING = frozenset(("function_call", "tool_call"))
 
 _BASE64 = re.compile(r"[A-Za-z0-9+/_=-]{400,}\Z")
 MAX_TRIES = 200
-"""How many thoughts of a message are searched for within its others; each search takes linear time."""
+"""The most thoughts of a message that are searched for in its other thoughts; each search takes linear time."""
 MAX_DEPTH = 20
 """The most levels of blocks within blocks; deeper blocks are shown as JSON."""
 

@@ -56,7 +56,7 @@ _FIRSTS = {beginning: _any_of(beginning) for beginning in ("<|", "<start_", "<ï½
 _START = _any_of("")
 
 BARE = re.compile(r"^(?P<role>system|user|assistant|tool)\n", re.MULTILINE)
-"""The rest of ChatML after decoding without special tokens, as in verl."""
+"""What remains of ChatML after decoding without special tokens, as in verl."""
 
 BARE_STARTS = ("system\n", "user\n")
 BARE_END = re.compile(r"\nassistant\n?\Z")
@@ -65,7 +65,7 @@ BARE_RESULT = "<tool_response>"
 """The beginning of a tool's turn in such texts."""
 
 GLUED = re.compile(r"(?P<role>system|user|assistant|ipython|tool)\n\n")
-"""The rest of Llama 3's headers: a role word stands right behind the end of the turn before."""
+"""What remains of Llama 3's headers: a role word directly after the previous turn."""
 
 GLUED_STARTS = ("system\n\n", "user\n\n")
 ROLE_STARTS = (*BARE_STARTS, *GLUED_STARTS)
@@ -93,7 +93,7 @@ _SYSTEM_END = re.compile(r"<</SYS>>\n{0,2}")
 
 
 _REPLY = " to=assistant"
-"""Follows the name of a tool in harmony where the tool replies."""
+"""Follows the name of a tool in the header of its reply, in harmony."""
 
 
 class Start(NamedTuple):
@@ -105,7 +105,7 @@ class Start(NamedTuple):
 
 
 def split_prompt(text: str, places: Collection[int] | None = None) -> list[Turn]:
-    """Cut a templated prompt into turns; one turn of the user where no template is recognised.
+    """Cut a templated prompt into turns; one turn of the user if no template is recognised.
 
     If the tokens are known, `places` has the positions of the special ones: a turn begins nowhere else.
     """
@@ -113,7 +113,7 @@ def split_prompt(text: str, places: Collection[int] | None = None) -> list[Turn]
 
 
 def split_response(text: str, places: Collection[int] | None = None, *, prompt: str = "") -> list[Turn]:
-    """Cut a response into turns: one of the assistant, and more where a template begins new turns within it.
+    """Cut a response into turns: one turn of the assistant, and more if a template begins new turns within it.
 
     `places` is as for `split_prompt`. Bare role lines begin turns where the prompt has such lines, too.
     """
@@ -214,7 +214,7 @@ def _bare_starts(text: str, prompt: str) -> list[Start]:
 
 
 def _glued(text: str, role: str = "") -> list[Start]:
-    """Return the turns that begin with a role word glued to the turn before, which for the first is of `role`."""
+    """Return the turns whose role word is glued to the previous turn; `role` is that of the turn before the first."""
     starts: list[Start] = []
     for match in GLUED.finditer(text):
         at, word = match.start(), match["role"]
@@ -247,7 +247,7 @@ def _starts_in(text: str, pattern: re.Pattern[str], first: int, places: Collecti
     for match in pattern.finditer(text, first):
         if places is not None and match.start() not in places:
             continue
-        if not starts and match["role"].startswith("[/"):  # ends a turn that never began
+        if not starts and match["role"].startswith("[/"):  # the end of a turn that never began
             continue
         starts.append(Start(match.start(), _role(match["role"]), match.end()))
         if match["role"] == "[INST]" and (system := _SYSTEM.match(text, match.end())):

@@ -123,8 +123,8 @@ def decoded_result(text: str) -> str:
 def readable(arguments: str) -> str:
     """Return arguments as a person reads them: JSON on several lines, numbers as written.
 
-    Where texts in it have escapes, such as code with line breaks, each member is a name and its value, and these texts
-    stand as they are. What is no JSON stays as the model wrote it.
+    If texts in it have escapes, such as code with line breaks, each member becomes its name and its value, and these
+    texts are shown unescaped. Arguments that are not JSON stay as the model wrote them.
     """
     try:
         if "\\" not in arguments:
@@ -140,7 +140,7 @@ def readable(arguments: str) -> str:
 
 
 class _Members(list[tuple[str, Any]]):
-    """The members of an object, those with equal names too."""
+    """The members of an object, including repeated names."""
 
 
 class _Literal(str):
@@ -163,7 +163,7 @@ def _has_escapes(value: Any) -> bool:
 
 
 def _lines(value: Any, margin: str) -> Iterator[str]:
-    """Yield the lines of a value; those of a text are indented only within another value."""
+    """Yield the lines of a value; lines of a text are indented only within another value."""
     if isinstance(value, _Members | list) and value:
         named = value if isinstance(value, _Members) else (("-", entry) for entry in value)
         for name, member in named:

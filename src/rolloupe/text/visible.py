@@ -1,4 +1,4 @@
-"""Characters that a terminal can show and a stream can write, and where two texts part.
+"""Characters that a terminal can show and a stream can write, and the place where two texts begin to differ.
 
 Nothing in hostile text can move the cursor, hide, reorder or pose as something else: `visible` keeps newline and tab,
 for whole texts; `visible_line` keeps everything on one line. Control characters become the pictures that Unicode has
@@ -41,7 +41,7 @@ def visible(text: str) -> str:
 
 
 def visible_line(text: str) -> str:
-    """Return the same on one line, with newlines and tabs made visible, too."""
+    """Return the text on one line: newlines and tabs become visible, too."""
     return _LINE.sub(_glyph, text)
 
 
@@ -51,12 +51,12 @@ _PLAIN = re.compile(rf"[\w.\-/]{{1,{MAX_SHOWN_CHARS}}}")
 
 
 def named(name: str) -> str:
-    """Return a name from a run as a sentence of ours says it: in backquotes, unless it is a word that needs none."""
+    """Return a name from a run for use in a sentence: in backquotes, unless it is a plain word."""
     return name if _PLAIN.fullmatch(name) else quoted(name)
 
 
 def quoted(name: str) -> str:
-    """Return a name from a run in backquotes, cut short: no name of a run reads like words of ours."""
+    """Return a name from a run in backquotes, cut short: nobody takes it for Rolloupe's own words."""
     shown = name if len(name) <= MAX_SHOWN_CHARS else f"{name[:MAX_SHOWN_CHARS]}…"
     shown = visible_line(shown).replace("`", "'")
     return f"`{shown}`"

@@ -186,7 +186,7 @@ def _loaded(location: Location, config: Location, states: tuple[tuple[int, int, 
 
 
 def _vocabulary(data: bytes, settings: bytes) -> Vocabulary:
-    """Read a vocabulary, of the kind that its bytes tell, with the tokens that its `tokenizer_config.json` adds."""
+    """Read a vocabulary, whose kind its bytes show, with the tokens that its `tokenizer_config.json` adds."""
     if data.startswith(LFS_POINTER):
         raise BadTokenizer("it is a Git LFS pointer, the file itself is not downloaded")
     if data.lstrip()[:1] == b"{":
@@ -306,7 +306,7 @@ def _flat(description: object) -> Iterator[dict[str, Any]]:
 
 
 def _step(kind: object, described: dict[str, Any]) -> tuple[Step, Step]:
-    """Return a step, and the same for the first token of a text. Raises `BadTokenizer`."""
+    """Return a step, and its form for the first token of a text. Raises `BadTokenizer`."""
     if kind == "Metaspace":
         mark = _character(described, "replacement").encode()
         scheme, prefix = described.get("prepend_scheme", "always"), described.get("add_prefix_space")

@@ -51,9 +51,9 @@ class Vocabulary(Struct, frozen=True, kw_only=True):
     first_steps: tuple[Step, ...] = ()
     """The steps for the first token of a text."""
     is_first_until_text: bool = False
-    """Whether `first_steps` are also for the tokens after it, up to the first one that adds text."""
+    """Whether `first_steps` also apply to later tokens, up to the first one that adds text."""
     strip: tuple[str, int] = ("", 0)
-    """A character, and the most that are dropped at the beginning of a text."""
+    """A character, and how often at most it is dropped at the beginning of a text."""
 
 
 class Tokenizer:
@@ -108,12 +108,12 @@ class _Texts(dict[int, str | None]):
 
 
 def placeholder(token: int) -> str:
-    """Return what represents a token outside of the vocabulary."""
+    """Return the placeholder for a token outside of the vocabulary."""
     return f"<token {token}>"
 
 
 def text_of(piece: bytes) -> str | None:
-    """Return the text of a piece that is whole characters; None for one that joins its neighbours, or is empty."""
+    """Return the text of a piece that is whole characters; None for an empty piece, and for part of a character."""
     try:
         return piece.decode() or None
     except UnicodeDecodeError:
@@ -151,19 +151,19 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
 
 
 def partial_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, bytes]:
-    """Return the bytes of the ids that are a part of a character or of several, and no whole text by themselves."""
+    """Return the bytes of the tokens that contain parts of characters, by id."""
     undecided = (token for token in {*ids} if tokenizer.texts[token] is None)
     return {token: piece for token in undecided if (piece := tokenizer.piece(token, is_first=False))}
 
 
 def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return the most characters that `decode_tokens` makes of a sequence, the first token aside, without decoding."""
+    """Return how many characters at most the tokens after the first decode to, without decoding them."""
     counts = Counter(ids).items()
     return sum(n * len(tokenizer.texts[token] or tokenizer.piece(token, is_first=False) or b"") for token, n in counts)
 
 
 def text_of_token(tokenizer: Tokenizer, token: int) -> str:
-    """Return the text of a token within a sequence; of a part of a character, what decoding it alone gives."""
+    """Return the text of a token within a sequence; a part of a character is decoded alone."""
     return tokenizer.texts[token] or decode_tokens(tokenizer, [token])[0]
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 T = TypeVar("T")
 _ARRAYS = (list, np.ndarray)
-"""A tuple, because each call would make another `list | np.ndarray`."""
+"""A tuple: `list | np.ndarray` would be a new object at each call."""
 _PLAIN = {float, int, bool, type(None)}
 
 
@@ -71,7 +71,7 @@ UNEQUAL = "of unequal length"
 
 
 def aligned(lengths: Mapping[str, int]) -> tuple[int, list[str]]:
-    """Return the length that arrays have in common, aligned at their starts, and a note if some are cut to it.
+    """Return the common length of arrays that are aligned at their starts, and a note if some are cut to it.
 
     `lengths` are those of the arrays by name; the shortest decides.
     """
@@ -81,7 +81,7 @@ def aligned(lengths: Mapping[str, int]) -> tuple[int, list[str]]:
 
 
 MASKS = ("loss_mask", "attention_mask")
-"""Series that say which tokens count, beginning with what wins; statistics leave them out."""
+"""Series that say which tokens count, in order of precedence; statistics leave them out."""
 
 
 def mask_of(arrays: Mapping[str, T], masks: Sequence[str] = MASKS) -> T | None:
@@ -172,7 +172,7 @@ class UnpaddedSpan(NamedTuple):
 
 
 def inner(value: object) -> object:
-    """Return what a list holds for one sample: the list in a list of one, the numbers in lists of one each."""
+    """Unwrap a list for one sample: the list in a list of one, or numbers that each lie in a list of one."""
     if isinstance(value, list) and value and isinstance(value[0], list):
         if len(value) == 1:
             return value[0]
@@ -182,7 +182,7 @@ def inner(value: object) -> object:
 
 
 def read_mask(value: object) -> Floats | None:
-    """Return a mask as float64, shape (T,), NaN for what is no flag; None for no list, and for one of other things.
+    """Return a mask as float64, shape (T,), NaN for an element that is no flag; None if it is not a list of flags.
 
     Flags are numbers, true and false, or texts of these.
     """
@@ -199,8 +199,8 @@ def read_mask(value: object) -> Floats | None:
 def unpadded(pieces: Sequence[object], masks: Mapping[str, Floats]) -> UnpaddedSpan:
     """Return which ids or strings of tokens are no padding, by the masks that have a flag for each of them.
 
-    Padding is outside of every mask, at an end, and one token again and again; a text must also look like a special
-    token. At the end, one token is enough, as every answer ends before it; a beginning may be that of a prompt.
+    Padding is one repeated token at either end, outside of every mask; a text must also look like a special token. At
+    the end, a single token is enough, as every answer ends before it; at the beginning, it may belong to a prompt.
     """
     covering = [mask for mask in masks.values() if len(mask) == len(pieces)]
     if not covering or not len(pieces) or any(mask[0] > 0 and mask[-1] > 0 for mask in covering):
@@ -228,11 +228,11 @@ def place(arrays: Mapping[str, Floats], count: int | None, prompt: int | None = 
     """Place arrays on the `count` tokens of a response; without a count, on as many as the arrays say.
 
     `prompt` is how many tokens precede the response, if that is known. All masks of `LOSS_MASKS` become the series
-    `loss_mask`: where several differ, a token counts that all of them count.
+    `loss_mask`: if several differ, a token counts if all of them count it.
     """
     masks = {name: values for name, values in arrays.items() if name == ATTENTION or name in LOSS_MASKS}
     of_loss = [mask for name, mask in masks.items() if name != ATTENTION]
-    has_gaps = any(len(mask) and math.isnan(mask.min()) for mask in of_loss)  # the least flag of a mask that lacks some
+    has_gaps = any(len(mask) and math.isnan(mask.min()) for mask in of_loss)  # a missing flag makes the minimum NaN
     lengths = {*map(len, arrays.values())} | ({count} if count is not None else set())
     if len(lengths) == 1 and len(of_loss) < 2 and not has_gaps:
         series = {MASK if name in LOSS_MASKS else name: values for name, values in arrays.items()}
@@ -292,7 +292,7 @@ def _place_masks(
 
 
 def _likely_count(others: Mapping[str, Floats], masks: Mapping[str, Floats], prompt: int | None) -> int:
-    """Return how many tokens arrays are about that differ in length."""
+    """Return the likely number of tokens behind arrays of different lengths."""
     lengths = Counter(len(values) for values in others.values())
     name, mask = next(iter(masks.items()), ("", np.empty(0)))
     if not lengths or len(mask) in lengths or (prompt and len(mask) + prompt in lengths):

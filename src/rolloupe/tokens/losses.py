@@ -1,8 +1,8 @@
-"""What a loss sees of a response, which tokens its rule takes out, and what a step of training does to the others.
+"""The inputs of a loss, the tokens that its rule takes out, and the effect of a training step on the others.
 
 A mask rule compares one series with limits that may depend on the sign of a token's advantage, so a rule is data: its
-`limits` say all that it does, and a page can apply it with other thresholds. A rule never takes out a token outside the
-loss mask, nor one with a NaN in what the rule compares.
+`limits` describe it completely, and a page can apply it with other thresholds. A rule never takes out a token outside
+the loss mask, nor one with a NaN in what the rule compares.
 
 The objective's gradient is the sum over tokens of `w * g * grad log pi(token)`: the sign of the coefficient `g` says
 whether the step pushes the token up or down, its size how hard; `w` is the weight of the aggregation. The coefficients
@@ -24,7 +24,7 @@ from rolloupe.tokens.arrays import ADVANTAGES, GROUP_ADVANTAGES, Flags, Floats
 from rolloupe.tokens.series import POLICY, RECORDED_MASK, SampleSeries, importance_ratio, log_ratio, prob_delta, trained
 
 Compared: TypeAlias = Literal["prob_delta", "importance_ratio", "update_ratio", "sequence_ratio"]
-"""What a rule may compare: see the token series of these names."""
+"""The values that a rule may compare, by the names of token series."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class LossInputs:
     """The inputs of a loss for one response; every array has shape (T,), T tokens, log-probabilities are in nats.
 
     `old_logprobs` are those of the policy that the ratio compares with: the sampling policy, or the proximal one (the
-    policy at the start of the step). Outside `loss_mask` nothing counts. A NaN makes what depends on it NaN.
+    policy at the start of the step). Outside `loss_mask` nothing counts. Every value computed from a NaN is NaN.
     """
 
     logprobs: Floats
@@ -41,9 +41,9 @@ class LossInputs:
     loss_mask: Flags
     ref_logprobs: Floats | None = None
     inference_logprobs: Floats | None = None
-    """Those of the inference engine, where they differ from `old_logprobs`; None: the same."""
+    """The logprobs of the inference engine; None if they are `old_logprobs`."""
     sequence_ratios: Floats | None = None
-    """The ratio of its sequence for each token, if it is known: the arrays may hold several responses."""
+    """For each token, the ratio of its sequence, if known: the arrays may hold several responses."""
     recorded_mask: Flags | None = None
     """The tokens that the trainer recorded as taken out of the loss, if it recorded any flags."""
 
@@ -68,7 +68,7 @@ class LossInputs:
         return importance_ratio(log_ratio(self.logprobs, self._engine_logprobs))
 
     def compared(self, name: Compared) -> Floats:
-        """Return what a rule compares, shape (T,)."""
+        """Return the values that a rule compares, shape (T,)."""
         if name == "sequence_ratio":
             several = self.sequence_ratios
             return np.full(self.advantages.shape, self.sequence_ratio) if several is None else several
@@ -111,7 +111,7 @@ class Limit(Struct, frozen=True):
     """Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs."""
 
     threshold: str
-    """The name of the threshold that `value` is."""
+    """The name of the threshold; `value` is its value."""
     value: float
     """NaN: the limit takes no token out."""
     side: Literal["low", "high"]
@@ -137,7 +137,7 @@ class MaskRule(Struct, frozen=True):
 
     @property
     def limits(self) -> tuple[Limit, ...]:
-        """All that the rule does: the limits whose threshold is set."""
+        """The limits whose threshold is set."""
         return tuple(side for side in self.sides if not isnan(side.value))
 
     @property
@@ -146,7 +146,7 @@ class MaskRule(Struct, frozen=True):
         return {limit.threshold: limit.value for limit in self.limits}
 
     def at(self, **thresholds: float) -> "MaskRule":
-        """Return the rule with these thresholds, and its own for the others."""
+        """Return the rule with these thresholds; the others stay."""
         sides = (replace(side, value=thresholds.get(side.threshold, side.value)) for side in self.sides)
         return replace(self, sides=tuple(sides))
 
@@ -155,9 +155,9 @@ class MaskRule(Struct, frozen=True):
         return self.flags_of(tokens.compared(self.compares), tokens.advantages, tokens.loss_mask)
 
     def flags_of(self, values: Floats, advantages: Floats, loss_mask: Flags) -> MaskFlags:
-        """Return the same from the values of the compared series, all of shape (T,).
+        """Return the tokens that the rule takes out, from the values of the compared series, all of shape (T,).
 
-        A token without an advantage has a side only if the rule looks at no advantage.
+        A token without an advantage is flagged high or low only if the rule ignores advantages.
         """
         high, low, masked = (np.zeros(values.shape, dtype=np.bool_) for _ in range(3))
         with np.errstate(invalid="ignore"):
@@ -223,7 +223,7 @@ COMPARED_INSTEAD = {"update_ratio": "importance_ratio"}
 
 
 def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> list[tuple[MaskRule, str]]:
-    """Return the rules that these series suffice for, and the series that each compares.
+    """Return the rules that can be applied to these series, and the series that each compares.
 
     The rule of the run's loss comes first, with the run's thresholds.
     """
@@ -240,7 +240,7 @@ def mask_rules(series: Sequence[SampleSeries], loss: RunLoss | None = None) -> l
 
 
 def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
-    """Return what a loss sees of a sample; None without logprobs or without advantages.
+    """Return the inputs of a loss for a sample; None without logprobs or without advantages.
 
     The policy's logprobs are the trainer's, else those before the step, else those at sampling. The advantages are
     those of the record, else those within the group.
@@ -264,10 +264,10 @@ def loss_inputs(series: Sequence[SampleSeries]) -> LossInputs | None:
 
 
 MAX_SIZE = 1e290
-"""A larger coefficient is in no sum: a sum of some of them would be infinite, though each is finite."""
+"""Sums leave out larger coefficients: their sum could be infinite, though each is finite."""
 
 RECORDED = "recorded"
-"""The name of what the trainer recorded as taken out, whatever its rule was."""
+"""Names the tokens that the trainer recorded as taken out, by any rule."""
 
 
 class UpdateRule(NamedTuple):
@@ -305,7 +305,7 @@ class UpdateKind(NamedTuple):
     """By name, with their usual values."""
     make: Callable[..., UpdateRule]
     optional: tuple[str, ...] = ()
-    """Thresholds that it takes too, and that usually stand nowhere."""
+    """Optional thresholds, which are usually not set."""
 
 
 def _ratios(tokens: LossInputs) -> Floats:
@@ -313,7 +313,7 @@ def _ratios(tokens: LossInputs) -> Floats:
 
 
 def _masking(rule: MaskRule, about: str) -> UpdateKind:
-    """Return the update that weighs with the ratio and takes out what a mask rule does."""
+    """Return the update that is weighted by the ratio and takes out the tokens of a mask rule."""
 
     def make(**thresholds: float) -> UpdateRule:
         own, is_of_sequence = rule.at(**thresholds), rule.compares == "sequence_ratio"
@@ -369,7 +369,7 @@ UPDATES: dict[str, UpdateKind] = {
 
 
 def update_rule(name: str, thresholds: Mapping[str, float]) -> UpdateRule:
-    """Return a rule with these thresholds, and its usual ones for the others.
+    """Return a rule with these thresholds; the others have their usual values.
 
     Raises `ValueError` for an unknown rule or threshold, and names the known ones.
     """
@@ -405,5 +405,5 @@ def is_summed(coefficients: Floats) -> Flags:
 
 
 def aggregation_weight(token_count: int, aggregation: Aggregation) -> float:
-    """Return the weight of each token of a sequence of so many, up to a factor that a step has for all its tokens."""
+    """Return the weight of each token of a sequence, up to a factor that all tokens of a step share."""
     return 1 / max(1, token_count) if aggregation == "sequence_mean" else 1.0

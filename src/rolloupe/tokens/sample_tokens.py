@@ -1,4 +1,4 @@
-"""The tokens of a sample as arrays, and of many samples as flat arrays, so that a pass pays for tokens alone."""
+"""The tokens of a sample as arrays, and of many samples as flat arrays, which make passes cheap."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -15,10 +15,10 @@ from rolloupe.tokens.series import SampleSeries, completed, trained
 T = TypeVar("T")
 
 MAX_TOKENS = 2**21
-"""Tokens of one sample that are read: compression lets a file of a kilobyte claim millions."""
+"""The most tokens of one sample that are read: compression lets a file of a kilobyte claim millions."""
 
 MAX_VALUES = 2**24
-"""Values in all recorded series of one sample: with many series, fewer tokens are read."""
+"""The most values in all recorded series of one sample: with many series, fewer tokens are read."""
 
 
 def most_tokens(series: int) -> int:
@@ -39,11 +39,11 @@ class SampleTokens(NamedTuple):
     strings: Sequence[str] = ()
     """The strings of the last tokens."""
     advantage: float | None = None
-    """The advantage of the sample; None if that of its row counts."""
+    """The advantage of the sample; None means the advantage of its row."""
 
 
 def hide_masked(series: Sequence[TokenSeries], masks: Sequence[str] = MASKS) -> None:
-    """Blank the values of series where the first of some masks among them is 0; `stored` has all of them.
+    """Blank the values of series where their mask, the first one present, is 0; `stored` keeps all values.
 
     A token that was not sampled, or padding, has no meaningful logprob.
     """
@@ -62,7 +62,7 @@ def token_count(sample: Sample) -> int:
 
 
 def cut_tokens(sample: Sample) -> None:
-    """Leave out the tokens beyond those that are read, with a note."""
+    """Leave out the tokens beyond the limit, with a note."""
     total, most = token_count(sample), most_tokens(len(sample.series))
     if total <= most:
         return
@@ -78,7 +78,7 @@ def cut_tokens(sample: Sample) -> None:
 
 
 def first_tokens(tokens: SampleTokens) -> SampleTokens:
-    """Return the tokens of a sample that are read, the others left out."""
+    """Return the tokens of a sample up to the limit."""
     most = most_tokens(len(tokens.series))
     if tokens.total <= most:
         return tokens
@@ -91,7 +91,7 @@ def first_tokens(tokens: SampleTokens) -> SampleTokens:
 
 
 def _of_last(some: Sequence[T], total: int, most: int) -> list[T]:
-    """Cut a list about the last of `total` tokens to those among the first `most`."""
+    """Cut a list, whose entries are for the last of `total` tokens, to those of the first `most` tokens."""
     return [*some[: max(0, most - (total - len(some)))]]
 
 
@@ -220,7 +220,7 @@ class TokenBatch:
 
     @cached_property
     def loss_inputs(self) -> LossInputs | None:
-        """What a loss sees of the tokens; None without logprobs or without advantages."""
+        """The inputs of a loss for the tokens; None without logprobs or without advantages."""
         mask = [series for series in self.all if series.name == MASK]
         return loss_inputs([*mask, *self.series.values()])
 
@@ -281,7 +281,7 @@ def _empty_beginning(series: Mapping[str, Floats]) -> int:
 
 
 def _with_values(flat: Mapping[str, Floats]) -> Numbers | None:
-    """Return the places of the tokens that are trained or have a value in some series; None if all are such."""
+    """Return the places of the tokens that are trained or have a value in some series; None if that is all tokens."""
     empty: NDArray[np.bool_] | None = ~counts(flat[MASK]) if MASK in flat else None
     if empty is not None and not empty.any():
         return None

@@ -2,8 +2,8 @@
 
 Names are those of the field. `logprobs` are those at sampling; `trainer_logprobs` those of the policy that is trained;
 `old_logprobs` those of this policy at the start of the step, if the loss compares with them instead of those at
-sampling. Without `trainer_logprobs` the policy is that at the start of the step, as it is for the first minibatch, and
-without both that at sampling. Log-probabilities are in nats.
+sampling. Without `trainer_logprobs`, the policy is the one at the start of the step, as for the first minibatch;
+without both, it is the one at sampling. Log-probabilities are in nats.
 """
 
 import math
@@ -135,7 +135,7 @@ def group_advantages(rewards: Floats) -> Floats:
     if not known.size:
         return rewards.copy()
     with np.errstate(over="ignore", invalid="ignore"):
-        mean = known[0] if (known == known[0]).all() else known.mean()  # which may be off by a rounding error
+        mean = known[0] if (known == known[0]).all() else known.mean()  # `mean` may be off by a rounding error
         std = float(known.std(ddof=1)) if known.size > 1 else 0.0
         advantages: Floats = (rewards - mean) / (std + EPSILON)
         return advantages
@@ -207,7 +207,7 @@ KINDS: dict[str, SeriesKind] = {
 """What series mean, by name, in the order of a page."""
 
 DIFFERENCE = "_difference"
-"""Ends the name of a series that is a recorded series minus the same series, computed."""
+"""The suffix of a series that is a recorded series minus its computed values."""
 
 
 _FORMULAS: dict[str, tuple[tuple[tuple[str, ...], ...], Callable[..., Floats]]] = {
@@ -224,16 +224,16 @@ _FORMULAS: dict[str, tuple[tuple[tuple[str, ...], ...], Callable[..., Floats]]] 
     "mismatch_kl": ((TRAINER, SAMPLING), lambda trainer, sampling: mismatch_kl(log_ratio(trainer, sampling))),
     "value_error": ((("values",), ("token_rewards",)), lambda values, rewards: (values - rewards) ** 2),
 }
-"""Series that follow from others. Each input is the first of some names that a sample has."""
+"""Series that are computed from others. Each input is the first of several names that a sample has."""
 
 
 def computed_series(
     recorded: Mapping[str, Floats], loss_mask: Floats | None, starts: Starts | None
 ) -> dict[str, Floats]:
-    """Return every series that follows from the recorded ones, all of shape (T,), whether it was recorded or not.
+    """Compute every series that the recorded ones allow, all of shape (T,), even if it was recorded as well.
 
-    A value is NaN where an input is. `sequence_ratio` is the same for each token that counts in it: those under the
-    mask, or without one those that have a ratio. If the arrays hold several samples, one behind the other, `starts` are
+    A value is NaN where an input is. `sequence_ratio` is the same for each token that counts in it: tokens under the
+    mask, or without a mask, tokens with a ratio. If the arrays hold several samples, one behind the other, `starts` are
     their first tokens; a sample has at least one.
     """
     computed = {}
@@ -297,16 +297,16 @@ _OTHER_NAMES: dict[str, tuple[str, ...]] = {
     "inference_prob": ("sampling_probability",),
     "trainer_prob": ("probability",),
 }  # fmt: skip
-"""By another name, the series that it means: the first of them that samples have."""
+"""The series that each alias means: the first of them that samples have."""
 
 
 def has_other_meaning(name: str) -> bool:
-    """Return whether a name means another series where no series is called so."""
+    """Return whether a name is an alias, which counts only if no series has the name itself."""
     return name in _OTHER_NAMES
 
 
 def name_among(name: str, known: Container[str]) -> str:
-    """Return the known series that a name means: its own, else the first that it may mean, else the name itself."""
+    """Return the known series that a name means: the series of this name, else its alias, else the name itself."""
     return next((meant for meant in (name, *_OTHER_NAMES.get(name, ())) if meant in known), name)
 
 
@@ -330,8 +330,8 @@ def completed(
 ) -> list[SampleSeries]:
     """Return the recorded series in the order of the record, then derived ones, then differences.
 
-    A recorded series wins over the same series, computed; if it is one of those `by_framework`, the difference between
-    them is a series of its own. `advantage` is that of the sample, for every trained token. If the arrays hold several
+    A recorded series replaces the computed one; for a series in `by_framework`, the difference between them is added as
+    a series. `advantage` is that of the sample, for every trained token. If the arrays hold several
     samples, one behind the other, `starts` are their first tokens, and `advantage` has a value for each token. Where
     there is no advantage, `group_advantage` is that of the sample within its group.
     """
@@ -350,7 +350,7 @@ def completed(
 
 
 def trained(series: Mapping[str, Floats]) -> Flags:
-    """Return which tokens count, shape (T,): those under the loss mask, or without one those with a value."""
+    """Return which tokens count, shape (T,): tokens under the loss mask or, without a mask, tokens with a value."""
     if MASK in series:
         return counts(series[MASK])
     logprobs = [series[name] for name in POLICY if name in series][:1]
@@ -363,9 +363,9 @@ AT_ONCE = 2**15
 
 
 def facts_of(series: Mapping[str, Floats]) -> dict[str, SeriesFacts]:
-    """Return the facts of series of one length, each of shape (T,), over their finite values; none without such.
+    """Return the facts of the finite values of series of one length, shape (T,); leaves out series without any.
 
-    Of equal extremes, the first token counts. Squares are of distances from the mean, because others lose digits.
+    Of equal extremes, the first token counts. Squares are of distances from the mean: squares of values lose digits.
     """
     values = list(series.values())
     if not values or not len(values[0]):

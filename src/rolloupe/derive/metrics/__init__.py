@@ -1,1 +1,1 @@
-"""One derived metric a module, in `METRIC`. `characters` is the simplest."""
+"""One module for each derived metric, which it holds as `METRIC`. `characters` is the simplest."""

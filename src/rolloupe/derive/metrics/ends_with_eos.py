@@ -1,6 +1,6 @@
 """1 where the response ends with an end-of-sequence marker, 0 where it was cut off without one.
 
-Most trainers drop the marker when they decode, so that nothing is known of a completed response without any.
+Most trainers drop the marker when they decode, so a completed response without one has no value.
 """
 
 from rolloupe.derive.base import DerivedMetric, of_rows

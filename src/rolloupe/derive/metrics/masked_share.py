@@ -1,4 +1,4 @@
-"""Which share of the trained tokens is masked or clipped: by the trainer's flags, else by the run's rule."""
+"""The share of trained tokens that are masked or clipped, by the trainer's flags, else by the run's rule."""
 
 import numpy as np
 

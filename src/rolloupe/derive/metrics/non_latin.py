@@ -1,4 +1,4 @@
-"""Which share of the letters of the response is not Latin: where a model changes its language in mid-answer."""
+"""The share of letters in the response that are not Latin; high if a model changes its language in mid-answer."""
 
 import numpy as np
 from numpy.typing import NDArray

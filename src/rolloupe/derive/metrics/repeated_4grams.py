@@ -1,7 +1,7 @@
-"""Which share of the 4-grams at the end of the response stood there before: the sign of a loop.
+"""The share of 4-grams at the end of the response that repeat earlier ones: the sign of a loop.
 
-A 4-gram is four words in a row. Words are parted by white space, and a character from U+3000 on begins a word, so that
-Chinese and Japanese text has some. Words are compared by their first eight bytes.
+A 4-gram is four words in a row. White space separates words, and each character from U+3000 on begins a word, so
+Chinese and Japanese text has words, too. Words are compared by their first eight bytes.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from rolloupe.derive.base import DerivedMetric, SampleBatch
 Places = NDArray[np.int64]
 
 TAIL_BYTES = 2048
-"""How much of the end of a response is searched: a loop shows in it, and more would slow the index down."""
+"""The searched end of a response: a loop shows in it, and a longer one would slow the index down."""
 
 AT_ONCE_BYTES = 2**16
 """How much is searched together: malloc takes arrays of this size from its heap, without new pages."""
@@ -28,7 +28,7 @@ WIDE, WIDEST = 0xE3, 0xF0  # the first bytes of characters from U+3000 on, or le
 _BLANKS, _HIGH = np.uint64(0x2121212121212121), np.uint64(0x8080808080808080)
 _ONE, _SEVEN = np.uint64(1), np.uint64(7)
 _WORD_BYTES = np.repeat(np.array([2**64 - 1, 2**24 - 1, 2**32 - 1], np.uint64), [WIDE, WIDEST - WIDE, 256 - WIDEST])
-"""By its first byte, the bits that a word may have: a wide character is a word of three or four bytes."""
+"""For each first byte, a mask of the word's bits: a wide character is a word of three or four bytes."""
 
 
 def _of_batch(batch: SampleBatch) -> NDArray[np.float64]:
@@ -44,7 +44,7 @@ def _of_batch(batch: SampleBatch) -> NDArray[np.float64]:
 
 
 def _tail(text: str) -> bytes:
-    if not text.isascii():  # a third of the characters, or little more, is often enough
+    if not text.isascii():  # three eighths of the characters often make enough bytes
         tail = text[-TAIL_BYTES * 3 // 8 :].encode("utf-8", "replace")
         if len(tail) >= TAIL_BYTES:
             return tail[-TAIL_BYTES:]

@@ -27,7 +27,7 @@ def _errors(turn: Turn) -> int:
 
 
 def reports_error(result: str) -> bool:
-    """Tell whether the result of a tool begins as reports of errors do."""
+    """Return whether a tool result begins like an error report."""
     return _ERROR.match(result[:FIRST_CHARS]) is not None
 
 

@@ -1,4 +1,4 @@
-"""1 where a think block of the response never ends, else 0."""
+"""1 if a think block of the response never ends, else 0."""
 
 from rolloupe.derive.base import DerivedMetric, of_blocks
 

@@ -1,7 +1,7 @@
 """The file of a report.
 
-It holds the script and the sheet of the browser app, and the samples as data. Its policy lets run that script alone, by
-its hash, and lets nothing be fetched. The data lie in an element that no browser executes, with every `<` escaped;
+It holds the script and the style sheet of the browser app, and the samples as data. Its policy allows only that script,
+by its hash, and no fetches. The data lie in an element that no browser executes, with every `<` escaped;
 tokens are compressed, as `docs/tokens-wire.md` describes them, in base64.
 """
 
@@ -59,13 +59,13 @@ PREVIEW_CHARS = 160
 LINE_CHARS = 1_000_000
 """The most text that a browser parses at once without a noticeable wait."""
 PART_BYTES = 50 * 2**20
-"""A browser opens a file of this size at once; more samples go into further files."""
+"""A browser opens a file of this size at once; more samples go into more files."""
 ALTERNATIVE_DECIMALS = 3
 """Decimals of the logprob of an alternative: its probability is then exact to 0.05 %."""
 NO_ROOM = f"the samples do not fit into one file of {PART_BYTES // 2**20} MB"
 
 Insight = Callable[[], ReportedInsight | None]
-"""Computes what a report says of the run as a whole; it is called once, after the samples of a file."""
+"""Computes a report's statements on the whole run; called once, after the samples of a file."""
 
 
 class Report(Struct, kw_only=True):
@@ -89,12 +89,12 @@ class Report(Struct, kw_only=True):
 
 
 def made_now() -> str:
-    """Return the sentence on when and with which version a report is made."""
+    """Return the sentence with the version and the time that made a report."""
     return f"Made by Rolloupe {__version__} on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC."
 
 
 class ReportedTokens(NamedTuple):
-    """The choice of a report's tokens."""
+    """Whether a report has tokens, and the rules of their updates."""
 
     is_there: bool = True
     rules: tuple[str, ...] = ()
@@ -115,7 +115,7 @@ class Alternatives(Struct, kw_only=True):
 
 
 class SampleInReport(Struct, kw_only=True):
-    """A sample as the script of the report reads it. What belongs to tokens is base64 of compressed bytes."""
+    """A sample as the script of the report reads it. Token data are base64 of compressed bytes."""
 
     reply: SampleReply
     preview: str
@@ -123,18 +123,18 @@ class SampleInReport(Struct, kw_only=True):
     measured: Measured | None = None
     tokens: str | None = None
     updates: dict[str, str] = {}
-    """The update of the tokens by the step, by rule."""
+    """For each rule, how the step updates the tokens."""
     alternatives: str | None = None
 
 
 class FurtherTurns(Struct, kw_only=True):
-    """Turns of the sample before them."""
+    """More turns of the preceding sample."""
 
     turns: list[TurnView]
 
 
 class FurtherText(Struct, kw_only=True):
-    """More text for a part of the last turn before it: for its member `text` or `raw`."""
+    """More text for the member `text` or `raw` of a part of the preceding turn."""
 
     part: int
     of: str
@@ -161,7 +161,7 @@ def write_report(
     """Write a report to a file, to files in a folder if `target` is one, or piece by piece to an open file.
 
     Raises `NotFound` if the browser app is not built, `OSError`, and `ValueError` if the samples are too many for one
-    file. What an open file got by then is a whole report.
+    file. The pieces written to an open file by then are a whole report.
     """
     is_folder = isinstance(target, Path) and target.is_dir()
     records = _Records(samples, tokens, may_cut=is_folder)
@@ -182,7 +182,7 @@ def write_report(
 
 
 def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
-    """Open a file that is complete once it has its name; a link leads on, and a device or a pipe keeps its place."""
+    """Open a file that is complete once it has its name; links are followed, devices and pipes are not replaced."""
     if path.exists() and not path.is_file():
         return path.open("wb")
     return atomic.replacing(path.resolve() if path.is_symlink() else path)
@@ -191,9 +191,9 @@ def _opened(path: Path) -> AbstractContextManager[BinaryIO]:
 def report_pieces(
     about: Report, samples: Iterable[ReportedSample], *, tokens: ReportedTokens, insight: Insight
 ) -> Iterator[bytes]:
-    """Yield a report of one file in pieces, with as many of the samples as fit; it says which those are.
+    """Yield a report of one file in pieces, with as many of the samples as fit; its head names them.
 
-    Nothing is computed before the first piece, and `insight` is called behind the samples. Raises `NotFound` if the
+    Nothing is computed before the first piece, and `insight` is called after the samples. Raises `NotFound` if the
     browser app is not built.
     """
     return _document(about, _Records(samples, tokens, may_cut=True), insight, [])
@@ -247,7 +247,7 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
     for reported in samples:
         sample = reported.sample
         reply = to_wire.sample_reply(reported.run, sample, reported.members)
-        # all turns: a file has no server to ask for further pages
+        # all turns: a file has no server to ask for more pages
         further = map(to_wire.turn_view, sample.turns[len(reply.turns) :])
         preview = " ".join(sample.response_text[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
         record = SampleInReport(
@@ -326,7 +326,7 @@ def _packed(data: bytes) -> str:
 def _document(
     about: Report, records: _Records, insight: Insight, errors: list[Exception], next_file: str = ""
 ) -> Iterator[bytes]:
-    """Yield a file in pieces: its samples, then a line with its head, which tells of failures. `errors` gets these."""
+    """Yield a file in pieces: its samples, then a line with its head, which reports failures; `errors` gets them."""
     script, sheet = _app("report/report.js"), _app("report/report.css")
     licenses = html.escape(_app("report/licenses.md"))
     policy = (

@@ -28,7 +28,7 @@ class ReportedFinding(Struct, kw_only=True):
 
     kind: str
     meaning: str
-    """What its class means."""
+    """The meaning of its class."""
     text: str
     samples: Sequence[str]
 
@@ -46,10 +46,10 @@ class ReportedInsight(Struct, kw_only=True):
     """What a report says of a split, in sentences; the samples may lie outside the report."""
 
     note: str
-    """What was scanned, and what could have been found if nothing was."""
+    """The extent of the scan, and, without findings, what it could have found."""
     findings: Sequence[ReportedFinding]
     aside: Sequence[str]
-    """Findings that a person set aside as no hack, each with the reason unless it is left out."""
+    """Findings that a person dismissed as no hack, with their reasons if the report may show them."""
     parts: Sequence[str]
     """What each part of the reward pays for."""
     rules: Sequence[ReportedRule]
@@ -58,7 +58,7 @@ class ReportedInsight(Struct, kw_only=True):
 
 
 def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) -> ReportedInsight | None:
-    """Look at the one split of a report, else the run's first; `aside` has the reasons by phrase or behaviour."""
+    """Return the insight of a report's only split, else the run's first; `aside` maps dismissed findings to reasons."""
     split = splits[0] if len(splits) == 1 else ""
     try:
         found = findings(run, FindingQuery(split=split))
@@ -102,7 +102,7 @@ class ReportedSample(NamedTuple):
     loss: RunLoss | None = None
     note: str = ""
     measured: "Measured | None" = None
-    """By a report on the worst samples."""
+    """The value that ranks it, in a report on the worst samples."""
 
 
 class Measured(Struct, kw_only=True):
@@ -112,15 +112,15 @@ class Measured(Struct, kw_only=True):
     series: str = ""
     """The series whose largest value it is; empty for a measure of another kind."""
     token: int | None = None
-    """The token with that value; of a disagreement of rules, the first one that they treat differently."""
+    """The token with that value; if two rules are compared, the first token that they treat differently."""
 
 
 LARGEST_OF = {"max_kl": KL, "max_mismatch_kl": ("mismatch_kl",)}
-"""Measures that are the largest value of a series: of the first of these that a sample has."""
+"""Measures that are the largest value of a series: the first of these series that a sample has."""
 
 
 def mask_disagreement(page: TokenPage) -> Measured | None:
-    """Return the share of trained tokens on which the recorded flags, or a first rule, and the next rule disagree."""
+    """Return the share of trained tokens on which the recorded flags and a rule disagree, or else two rules."""
     if not page.series:
         return None
     trained = tokens.trained(page.series)
@@ -137,7 +137,7 @@ def mask_disagreement(page: TokenPage) -> Measured | None:
 
 
 def measured_by(column: str, value: float | str | None, sample: Sample) -> Measured:
-    """Return the value of a column for a sample; for the largest value of a series, with the token that has it."""
+    """Return the value of a column for a sample; if it is the largest value of a series, with its token."""
     metric = column.removeprefix("derived.").removeprefix("metric.")
     names = LARGEST_OF.get(metric) or [metric.removeprefix("max_"), metric.removesuffix("_max")]
     known = value if isinstance(value, str) else number(value)

@@ -23,7 +23,7 @@ from rolloupe.record.recorder import Recorder
 __all__ = ["RecorderLogger", "Recording"]
 
 About = Callable[[Any], Mapping[str, object]]
-"""Returns further arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as `{"label": builder.answer}`."""
+"""Returns more arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as `{"label": builder.answer}`."""
 
 
 class RecorderLogger(ml_log.Logger):
@@ -60,7 +60,7 @@ class Recording:
     Args:
         recorder: the recorder. A process that runs rollouts remotely opens its own recorder on the same folder.
         decode: turns token ids into text, such as `tokenizer.decode`; without it, samples have no text.
-        about: returns further arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as its `label`.
+        about: returns more arguments of `Recorder.sample` for an `EnvGroupBuilder`, such as its `label`.
         step: the first training step.
     """
 
@@ -137,7 +137,7 @@ class Recording:
         }  # fmt: skip
         about: dict[str, Any] = dict(self._about(builder)) if self._about else {}
         self.recorder.group(graded, decode=self._decode, **self._at(place), **about)
-        if self._is_elsewhere:  # the process that ends the step does not know this one
+        if self._is_elsewhere:  # the process that ends the step does not know this process
             self.recorder.flush()
 
     def failed(self, place: Mapping[str, Any], errors: Sequence[object]) -> None:

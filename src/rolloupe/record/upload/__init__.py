@@ -64,7 +64,7 @@ class Upload:
                     self._trouble.say(f"uploads to {self._target} wait: {reason}. They are tried again", once=reason)
 
     def close(self) -> None:
-        """Let the process send the rest and end; after a while, report what is left, and leave the process alone."""
+        """Let the process send the rest and end; after a while, report the unsent files and stop waiting."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -77,7 +77,7 @@ class Upload:
             code = process.wait(WAIT_S)
             self._listener.join(1)
         except (subprocess.TimeoutExpired, TimeoutError):
-            process.returncode = 0  # it is left alone
+            process.returncode = 0  # it keeps running
         if code != 0:
             files, size = self._left.get("files"), self._left.get("bytes", 0)
             what = "the run" if files is None else f"{files:,} files of the run, {size / 1e6:,.1f} MB"

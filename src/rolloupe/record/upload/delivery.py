@@ -173,7 +173,7 @@ class Delivery:
             raise OSError(errno.EEXIST, reason)
 
     def send(self, waiting: dict[str, FileVersion], tell: Callable[[dict[str, FileVersion]], None]) -> None:
-        """Send files, and call `tell` after each with those that still wait. Raises `OSError`."""
+        """Send files, and call `tell` after each with the files that still wait. Raises `OSError`."""
         assert self._sent is not None
         if not self._is_marked:
             self._mark_target()
@@ -245,7 +245,7 @@ def main(place: str, address: str) -> int:
 
 def _reason(error: OSError) -> str:
     reason, path = error.strerror or str(error) or type(error).__name__, error.filename
-    # the folder alone: each file that cannot be written has another name
+    # names only the folder: each file that cannot be written has a different name
     return f"{reason}: {os.path.dirname(path)}" if isinstance(path, str) and not is_remote(path) else reason
 
 

@@ -1,7 +1,7 @@
-"""Compares a sample with its copy, read back from a written layout, and adds missing values under further keys.
+"""Compares a sample with its copy, read back from a written layout, and adds missing values under extra keys.
 
 The comparison is strict: it also names values that come back under another name, in another form or with fewer digits.
-The gaps of a layout follow from it, never from a list that might be wrong.
+It finds the gaps of a layout; no list of gaps, which might be wrong, is kept.
 
 Every writer cuts arrays and token strings by one rule: positions count from the first of `token_ids`; a series begins
 at its `offset`; the token strings, those of the response, end at the last token. Gaps stay gaps.
@@ -66,7 +66,7 @@ def response_of(sample: Sample) -> range:
 
 
 def _sampled(sample: Sample, size: int) -> tokens.Flags | None:
-    """Return which tokens the loss mask has, shape (size,); None without a mask."""
+    """Return which tokens the loss mask counts, shape (size,); None without a mask."""
     mask = next((series for series in sample.series if series.name == "loss_mask"), None)
     return None if mask is None else spread(mask, size) == 1
 
@@ -169,7 +169,7 @@ def named(row: SampleRow, other: SampleRow) -> tuple[tuple[str, Any, Any], ...]:
 
 
 def is_kept(name: str, value: Any, copy: Sample) -> bool:
-    """Return whether a value is kept under its name among metrics, tags or further fields."""
+    """Return whether a value is kept under its name among metrics, tags or extra fields."""
     places: tuple[Mapping[str, Any], ...] = (copy.row.metrics, copy.row.tags, copy.extra)
     return any(name in place and same(value, place[name]) for place in places)
 
@@ -243,7 +243,7 @@ def _of_fields(sample: Sample, copy: Sample) -> Iterator[str]:
 
 
 def _of_series(sample: Sample, copy: Sample, names: Mapping[str, str], start: int) -> Iterator[str]:
-    """Compare each series: its values as shown, and the further values in the files."""
+    """Compare each series: its values as shown, and the values that only the files hold."""
     copies = {series.name: replace(series, offset=series.offset + start) for series in reversed(copy.series)}
     for series in sample.series:
         after = copies.get(names.get(series.name, series.name)) or TokenSeries(name=series.name, values=[])
@@ -270,7 +270,7 @@ def _where(sample: Sample, differs: Any) -> str:
 
 
 def stored(series: TokenSeries) -> TokenSeries:
-    """Return a series with all values of its file, those never shown included."""
+    """Return a series with all values of its file, including those never shown."""
     if series.stored is None:
         return series
     return TokenSeries(name=series.name, values=[*series.stored], offset=series.offset)
@@ -346,7 +346,7 @@ def own_status(row: SampleRow) -> str:
 
 
 def extended(record: dict[str, Any], sample: Sample, copy: Sample | None, reserved: Collection[str]) -> dict[str, Any]:
-    """Return a record with the sample's missing values under further keys, none of them in `reserved`."""
+    """Return a record with the sample's missing values under extra keys, none of them in `reserved`."""
     if copy is None:
         return record
     row, taken = sample.row, {*record, *reserved}

@@ -2,7 +2,7 @@
 
 Source: `relax/utils/training/train_dump_utils.py` and `relax/utils/multimodal/stats.py` of Relax, as of July 2026. Keys
 and their order are Relax's own. Unlike Relax, this module renames a whole file into place, and writes NaN and
-infinities as null, because Relax's viewer shows nothing of a step with a NaN.
+infinities as null, because Relax's viewer cannot show a step with a NaN.
 """
 
 from collections.abc import Iterable, Mapping
@@ -189,7 +189,7 @@ def _audio(inputs: Mapping[str, Any]) -> int:
 
 
 def _latency_trace(metadata: Any) -> dict[str, Any] | None:
-    """Return the timings of an agent that Relax keeps; None without those of the reward."""
+    """Return the timings of an agent that Relax keeps; None without timings of the reward."""
     trace = _get(metadata, "agentic_trace", None)
     reward = _get(trace, "reward", None)
     if not isinstance(reward, Mapping):

@@ -54,7 +54,7 @@ def save_rollout_jsonl(
         path: the run's folder; or the file itself, if it ends in `.jsonl`.
         step: the step.
         samples: dicts, or objects with attributes, with the names of `KEYS`. `prompt`, `response` and `reward` are
-            required; the board shows tokens only with `token_rewards`. Arrays and tensors are accepted. Further keys
+            required; the board shows tokens only with `token_rewards`. Arrays and tensors are accepted. Other keys
             of a dict follow these.
         rank: the rank of this process, if several ranks each write their own samples.
         decimals: round the numbers of arrays to this many places; arrays make up most of such a file.
@@ -114,7 +114,7 @@ class RLLoggingBoardWriter(Writer):
     """Writes samples of any format: a run's folder, or one folder for training and one for each evaluation.
 
     With an evaluation `eval/NAME`, training goes to `train_NAME/` and the evaluation to `eval_NAME/`, and readers join
-    them to one run. The layout ties only one evaluation to a run; each further one becomes a run of its own.
+    them to one run. The layout ties only one evaluation to a run; every other evaluation becomes a separate run.
     """
 
     name: ClassVar[str] = "rl_logging_board"

@@ -1,7 +1,7 @@
 """The transcript of a sample as layouts store it: one text, or a list of messages.
 
-The form that reads back closest to the sample's turns counts. The forms are, in this order: the messages as stored, the
-text as stored, the JSON value in that text, messages made from the turns, and a text in ChatML.
+The writer takes the form that reads back closest to the sample's turns, from these, in order: the messages as stored,
+the text as stored, the JSON value in that text, messages made from the turns, and a text in ChatML.
 """
 
 import json
@@ -39,7 +39,7 @@ def prompt_of(sample: Sample, *, messages: bool) -> Any:
 
 
 def response_of(sample: Sample, *, messages: bool = False) -> Any:
-    """Return the response likewise; without `messages`, several turns become one text in ChatML."""
+    """Return the response as `prompt_of` does; without `messages`, several turns become one text in ChatML."""
     from rolloupe.formats.reading import value_parsers as parsers
 
     turns = of_origin(sample.turns, "response")
@@ -49,7 +49,7 @@ def response_of(sample: Sample, *, messages: bool = False) -> Any:
 
 
 def reference_of(sample: Sample, *, messages: bool = False) -> Any:
-    """Return the response of the reference model likewise; None if the sample has none."""
+    """Return the response of the reference model as `response_of` does; None if the sample has none."""
     from rolloupe.formats.reading import value_parsers as parsers
 
     if not sample.ref_turns:

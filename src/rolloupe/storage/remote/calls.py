@@ -35,7 +35,7 @@ _lock = threading.Lock()
 
 
 class Body:
-    """The body of an answer while it is read. Its size is known, so its reader notices further bytes."""
+    """The body of an answer while it is read. Its size is known, so its reader notices extra bytes."""
 
     expected_of_all = 0
     """The bytes of all bodies; open ones may not have received all of theirs yet."""
@@ -61,7 +61,7 @@ class Traffic:
     """The bytes that this process has received since the first question, without the bodies of answers."""
 
     counted_s = float("-inf")
-    """When the bytes of all connections were last counted, for all that wait for answers."""
+    """When the bytes of all connections were last counted, on behalf of all waiting calls."""
     sizes: ClassVar[dict[int, int] | None] = {}
     came_in_all = 0
 
@@ -98,7 +98,7 @@ def _sizes() -> dict[int, int] | None:
                 tells = tells or confirmed > 0 or sizes[state.st_ino] > 0
     except (OSError, AttributeError, struct.error):
         return None
-    return sizes if tells or not sizes else None  # a system may have the call, and not these numbers
+    return sizes if tells or not sizes else None  # a system may have the call but not these numbers
 
 
 FIRST_WAIT_S, MOST_WAIT_S = 0.5, 16.0
@@ -115,7 +115,7 @@ MOST_BYTES = 80 * 2**20
 """The most memory that one answer may take: lists and errors may have any size."""
 
 LEAST_RECEIVED = MOST_BYTES // 8
-"""The least part of that memory that comes over the network; otherwise something else takes it."""
+"""The answer takes the memory only if at least this much came over the network; otherwise something else does."""
 
 LETS_GO_S = 0.3
 """The time that obstore gets to give up a call: its threads would abort once the interpreter is gone."""
@@ -132,11 +132,11 @@ class ObjectState(NamedTuple):
     size: int
     mtime_ns: int
     tag: str
-    """The ETag: another one after every write."""
+    """The ETag, which every write changes."""
 
 
 class FolderListing(NamedTuple):
-    """What lies directly below a prefix, by name."""
+    """The entries directly below a prefix, by name."""
 
     objects: Mapping[str, ObjectState]
     folders: frozenset[str]
@@ -200,7 +200,7 @@ class Threads:
         self._started = itertools.count()
 
     def submit(self, call: Callable[[], T]) -> Future[T]:
-        """Call a function in one of the threads. A call that has begun cannot be ended, only waiting for it."""
+        """Call a function in one of the threads. A call that has begun cannot be stopped; only the wait for it can."""
         future = Future[T]()
         self._tasks.put((future, call))
         if not self._idle.acquire(blocking=False) and next(self._started) < self._most:

@@ -1,4 +1,4 @@
-"""Connections to buckets: what is listed, looked up and read there, with patience for stores that ask for it."""
+"""Connections to buckets: they list, look up and read objects, and wait for stores that ask for fewer requests."""
 
 import asyncio
 import datetime as dt
@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 
 class ObjectVersion(TypedDict, total=False):
-    """Identifies a version of an object. Some stores compare the one, some the other."""
+    """Identifies a version of an object. Some stores compare the tag, some the version."""
 
     e_tag: str
     version: str
@@ -55,13 +55,13 @@ class ObstoreConnection:
             raise unusable(error, scheme, bucket) from None
 
     def list(self, key: str) -> FolderListing:
-        """List what lies directly below a key: nothing if there is no such folder."""
+        """List the entries directly below a key; empty if no such folder exists."""
         prefix = f"{key}/" if key else ""
         try:
             listing = self._patiently(key, lambda: self.obstore.list_with_delimiter_async(self._store, key or None))
         except OSError as error:
             if self._scheme in ("http", "https") and error.errno != errno.EHOSTUNREACH:
-                raise FileNotFoundError(errno.ENOENT, "does not exist", self._path(key)) from None  # few list folders
+                raise FileNotFoundError(errno.ENOENT, "does not exist", self._path(key)) from None  # few servers list
             raise
         objects = {
             meta["path"][len(prefix) :]: state_of(meta)
@@ -76,7 +76,7 @@ class ObstoreConnection:
         return state_of(self._patiently(key, lambda: self.obstore.head_async(self._store, key)))
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
-        """Read a range of the object in that state. Raises `ReplacedObject` if it has another by now."""
+        """Read a range of the object in that state. Raises `ReplacedObject` if its state has changed."""
         options: dict[str, Any] = {"range": (start, stop)}
         if state.tag and not state.tag.startswith("W/"):
             options["if_match"] = state.tag
@@ -90,7 +90,7 @@ class ObstoreConnection:
 
         tag, data = self._patiently(key, get)
         if len(data) != stop - start or (tag and state.tag and tag.strip(_WEAK) != state.tag.strip(_WEAK)):
-            raise ReplacedObject(self._path(key))  # also of servers that know no conditions
+            raise ReplacedObject(self._path(key))  # also for servers that ignore conditions
         return data
 
     def below(self, key: str) -> dict[str, ObjectState]:
@@ -112,7 +112,7 @@ class ObstoreConnection:
         patiently(self._scheme, self._bucket, self._path(key), lambda: in_thread(put), is_long=True)
 
     def get(self, key: str, most_bytes: int, known: ObjectVersion | None = None) -> tuple[bytes, ObjectVersion] | None:
-        """Return an object of at most so many bytes, and its version; None if that is the known one. Raises OSError."""
+        """Return an object of at most `most_bytes`, and its version; None if its version is `known`. Raises OSError."""
         options: Any = {"if_none_match": known["e_tag"]} if known and "e_tag" in known else {}
 
         async def call() -> tuple[bytes, ObjectVersion] | None:
@@ -146,7 +146,7 @@ class ObstoreConnection:
             raise ReplacedObject(self._path(key))
 
     def swap(self, key: str, data: bytes, before: ObjectVersion | None) -> ObjectVersion | None:
-        """Put an object in place of this version of it, or of none; None if there is another by now. Raises OSError."""
+        """Replace this version of an object, or create it; None if its version has changed. Raises OSError."""
         mode: Any = before or "create"
         lost = self.obstore.exceptions.AlreadyExistsError, self.obstore.exceptions.PreconditionError
 
@@ -169,7 +169,7 @@ class ObstoreConnection:
 
     def _patiently(self, key: str, call: Callable[[], Coroutine[Any, Any, T]]) -> T:
         async def begun() -> T:
-            return await call()  # obstore wants a loop that runs
+            return await call()  # obstore needs a running loop
 
         def begin() -> Future[T]:
             return asyncio.run_coroutine_threadsafe(begun(), calls_loop())
@@ -179,19 +179,19 @@ class ObstoreConnection:
 
 @functools.cache
 def calls_loop() -> asyncio.AbstractEventLoop:
-    """The loop of all calls that can be ended."""
+    """The event loop of the calls that can be cancelled."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="remote calls", daemon=True).start()
     return loop
 
 
 async def _body(result: Any, body: Body) -> memoryview:
-    """The body of an answer, or a little more than should come: a server may send without end."""
+    """The body of an answer, cut soon after its expected size: a server may send without end."""
     pieces = list[Any]()
     async for piece in result.stream(min_chunk_size=body.size + 1):
         pieces.append(piece)
         body.came += len(piece)
-        if body.came > body.size or len(piece) <= body.size:  # too much; or less than was waited for, which is the end
+        if body.came > body.size or len(piece) <= body.size:  # too much; or less than a piece: the end
             break
     return memoryview(pieces[0] if len(pieces) == 1 else b"".join(pieces))
 
@@ -201,7 +201,7 @@ def _version_of(meta: Any) -> ObjectVersion:
 
 
 def state_of(meta: Any) -> ObjectState:
-    """The state of an object, as obstore tells it."""
+    """The state of an object, from obstore's description."""
     modified = meta["last_modified"]
     seconds = min(max(0, int(modified.timestamp())), LATEST_S)
     return ObjectState(meta["size"], seconds * 10**9 + modified.microsecond * 1000, _tag_of(meta))

@@ -18,7 +18,7 @@ class ReplacedObject(Interrupted):
 
 
 class OtherBytes(Interrupted):
-    """Raised when a store sends something else than it lists, and lists the same again."""
+    """Raised when a store sends other bytes than it lists, although its listing has not changed."""
 
     def __init__(self, path: str) -> None:
         reason = "the store sends other bytes than it lists. Next: check the server and what lies between"
@@ -26,7 +26,7 @@ class OtherBytes(Interrupted):
 
 
 class Throttled(Interrupted):
-    """Raised when a store goes on refusing requests because they are too many."""
+    """Raised when a store keeps refusing requests because they are too many."""
 
 
 _CREDENTIALS = {
@@ -87,7 +87,7 @@ _REFUSALS = {"PermissionDeniedError", "UnauthenticatedError"}
 
 
 def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSError:
-    """Return the error of a file system for one of obstore's."""
+    """Convert an error of obstore to one of a file system."""
     if isinstance(error, OSError) and "Next:" in (error.strerror or ""):
         return error
     text, _, details = str(error).partition("\n\nDebug source")

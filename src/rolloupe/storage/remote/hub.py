@@ -28,7 +28,7 @@ MOST_BYTES = 24 * 2**20
 MOST_ENTRIES = 200_000
 """The most entries of a folder."""
 OF_THE_HUB = ("huggingface.co", "hf.co")
-"""The hosts of the hub's files, also where a mirror answers for the hub."""
+"""The hosts of the hub's files, even if a mirror answers for the hub."""
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ _call = threading.local()
 
 
 class HubConnection:
-    """The data sets of the hub, asked as a bucket is: see `ObstoreConnection`."""
+    """The data sets of the hub, with the methods of `ObstoreConnection`."""
 
     rest_s = 30.0
     """The hub counts requests, and data sets change seldom."""
@@ -120,7 +120,7 @@ class HubConnection:
 
 
 def _guard_client() -> None:
-    """Have the library's client check requests and replies of these calls; that of old versions cannot."""
+    """Have the library's client check the requests and replies of these calls; old versions cannot."""
     import huggingface_hub
 
     client = huggingface_hub.get_session()

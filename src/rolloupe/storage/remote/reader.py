@@ -18,14 +18,14 @@ from rolloupe.storage.remote.calls import ObjectState, Threads
 from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
 
 BLOCK_BYTES = 4 * 2**20
-"""One request: smaller ones spend their time waiting, with larger ones the first bytes come late."""
+"""The size of one request: smaller requests mostly wait, and larger ones delay the first bytes."""
 
 AHEAD_BYTES = 3 * BLOCK_BYTES
 """The most bytes on their way at once."""
 
 REQUESTS = 24
 FIRST_BYTES = 2**18
-"""The size of the first block at a place that was not announced; each further block in order is four times larger."""
+"""The size of the first block at a place that was not announced; each later block in order is four times larger."""
 
 TRIES = 3
 """How often to open an object that is replaced before a byte of it was read."""
@@ -48,7 +48,7 @@ blocks that it reads next."""
 
 
 _fetchers, beginners = Threads(REQUESTS), Threads(REQUESTS)
-"""Beginners wait for fetchers."""
+"""Two pools, because tasks of `beginners` wait for tasks of `_fetchers`."""
 
 
 class _Block(NamedTuple):
@@ -191,7 +191,7 @@ class _RemoteFile(io.RawIOBase):
         return block.start, data
 
     def _on_demand(self, at: int, wanted: int) -> _Block:
-        """Fetch a block that was not announced: a larger one for a reader in order, and the next one ahead."""
+        """Fetch a block that was not announced; a sequential reader gets larger blocks, and the next one ahead."""
         in_order = at == self._last_stop
         self._window = min(BLOCK_BYTES, 4 * self._window) if in_order else FIRST_BYTES
         stop = min(self._state.size, at + max(self._window, min(wanted, BLOCK_BYTES)))

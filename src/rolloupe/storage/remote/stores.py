@@ -23,7 +23,7 @@ _SIGNS_IN = ("sso_session", "sso_start_url", "role_arn", "credential_process")
 
 
 def _aws_options(config: dict[str, Any], *, anonymous: bool) -> dict[str, Any]:
-    """Add the region, and the keys of the profile or what signs in with boto3, if the environment has no keys."""
+    """Add the region and, if the environment has no keys, those of the profile or a sign-in through boto3."""
     profile, options = _profile(), dict[str, Any](config=config)
     if not any(name in os.environ for name in ("AWS_REGION", "AWS_DEFAULT_REGION")):
         config["region"] = profile.get("region", "us-east-1")
@@ -63,7 +63,7 @@ def region_of(bucket: str) -> str:
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
-        """Send no other request: the answer that would lead to one names the region itself."""
+        """Follow no redirect: the answer itself names the region."""
 
 
 def _profile() -> dict[str, str]:
@@ -170,7 +170,7 @@ def opened_store(scheme: str, bucket: str) -> Any:
 
 
 def fence(scheme: str, address: str, *, signs_in: bool) -> dict[str, str]:
-    """Return the options that keep redirects on the host of an address: requests to others go where nothing listens.
+    """Return the options that keep redirects on the host of an address: all other requests go where nothing listens.
 
     The hosts of a provider itself, and the hosts behind a proxy of this machine, are not restricted. A machine that
     signs in by its cloud must reach the hosts for that too: only over TLS, so that no redirect leads there.

@@ -26,7 +26,7 @@ FRESH_S = float(os.environ.get("ROLLOUPE_REMOTE_POLL_S", "2"))
 """The time for which a listing counts as current."""
 
 MAX_REST_S = 60.0
-"""A listing that takes t is good for at least t, up to this."""
+"""A listing counts as current for at least the time that it took, up to this."""
 
 KEPT_LISTINGS = 50_000
 
@@ -95,19 +95,19 @@ def path_state(path: str) -> os.stat_result:
                 return folder
         return stat_of(path, object_state(path))
     except Interrupted:
-        raise  # asked again, a store that does not answer would take as long again
+        raise  # a second question to a silent store would take as long again
     except OSError as error:
         if listings.get(above) is not None and name not in _listing(above).folders:
             raise
         try:
-            entries(path)  # an error of a listing says why; one of an object has no words
+            entries(path)  # the error of a listing has a reason; that of an object has none
         except FileNotFoundError as missing:
             raise missing if "Next:" in (missing.strerror or "") else error from None
         return folder
 
 
 def stat_of(path: str, state: ObjectState) -> os.stat_result:
-    """Return the state of an object as that of a file: another inode after every write.
+    """Return the state of an object as that of a file; every write changes its inode.
 
     The inode is odd if the tag depends on more than the bytes: the parts of an upload, or its time, as on Azure.
     """

@@ -1,1 +1,1 @@
-"""Habits that a reward may pay for beside good answers. One module for each."""
+"""Habits that a reward may pay for besides good answers. One module for each."""

@@ -1,4 +1,4 @@
-"""1 where an answer (`<answer>`, a box, `####`) stands before the first think block, else 0."""
+"""1 if an answer (`<answer>`, a box, `####`) comes before the first think block, else 0."""
 
 from rolloupe.derive.base import DerivedMetric, of_rows
 from rolloupe.model import SampleRow

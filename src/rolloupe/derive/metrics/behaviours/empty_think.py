@@ -1,4 +1,4 @@
-"""1 where the response has a think block with nothing in it, else 0."""
+"""1 if the response has an empty think block, else 0."""
 
 from rolloupe.derive.base import DerivedMetric, of_blocks
 

@@ -1,4 +1,4 @@
-"""How often the beginning of the response flatters whoever asks: great question, you are right."""
+"""How often the beginning of the response flatters the user: great question, you are right."""
 
 from rolloupe.derive.base import phrase_metric
 

@@ -1,4 +1,4 @@
-"""How many sentences or lines of the response stood there before, word for word."""
+"""How many sentences or lines of the response repeat an earlier one, word for word."""
 
 from rolloupe.derive.base import DerivedMetric, of_rows, sentences_of
 

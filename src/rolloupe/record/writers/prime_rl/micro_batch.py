@@ -148,8 +148,7 @@ class PackedBatch:
     def _of_tokens(self, name: str, values: Any, nothing: Any) -> Any:
         """Give each token the value of its sequence.
 
-        If padding is not marked, there may be values for all sequences but untrained ones at the end, or for trained
-        ones alone.
+        If padding is not marked, the values may omit untrained sequences at the end, or all untrained sequences.
         """
         is_trained = [self._is_trained(bounds) for bounds in self.bounds]
         without_end = self.bounds[: len(is_trained) - is_trained[::-1].index(True)]
@@ -203,7 +202,7 @@ class PackedBatch:
         return [None] * self.length if values is None else numbers(values)
 
     def _ratios(self, rule: tokens.MaskRule | None) -> dict[str, Column]:
-        """Return ratios and flags, the batch's own or else computed; null if the policy sampled none of its tokens."""
+        """Return ratios and flags, recorded in the batch or computed; null if the policy sampled none of its tokens."""
         is_meaningless = self.mode == "sft"
         if self._version == 7:
             weights, reference = self._floats("rl_weights"), self._floats("ref_kl_weights")

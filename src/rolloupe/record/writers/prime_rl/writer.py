@@ -28,7 +28,7 @@ from rolloupe.storage.atomic import append
 EXPORTS = "token_exports"
 STABLE = "STABLE"
 SCHEMA_VERSION = 1
-"""It is the same for every version."""
+"""The same for every version."""
 
 AT_SAMPLING = ("logprobs", "inference_logprobs")
 """Names of the sampling policy's logprobs in samples; the first one present counts."""
@@ -66,7 +66,7 @@ class RankFolder:
                     mark.unlink(missing_ok=True)
 
     def write(self, step: int, data: bytes) -> None:
-        """Append to a step; what an earlier process wrote of it, for example before a restart, is removed first."""
+        """Append to a step, after removing lines that an earlier process wrote, for example before a restart."""
         path = self._file(step)
         if self._has_steps:
             for name in (STABLE, self._mark(self.rank)):

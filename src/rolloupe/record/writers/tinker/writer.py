@@ -18,7 +18,7 @@ REPORTS = {"tree": TREE, "page": PAGE}
 """The ends of the names of an outline's files, by kind."""
 
 _OWN = {"final_reward", "sampling_client_step"}
-"""Sample metrics with a key of their own in a record. The final reward is what the steps did not earn."""
+"""Sample metrics with a key of their own in a record. The final reward is the part that no step earned."""
 
 _OF_THE_LAYOUT = {
     "schema_version", "split", "iteration", "group_idx", "traj_idx", "tags", "sampling_client_step", "total_reward",
@@ -130,7 +130,7 @@ def _record(split: str, step: int, numbers: tuple[int, int], sample: Sample) -> 
     if conversation := conversation_of(sample):
         record["conversation"] = conversation
     reason: Record = {"stop_reason": row.status_raw} if row.status_raw else {}
-    if status(reason) != (row.status, row.status_raw):  # a reader would not take the framework's own word for it
+    if status(reason) != (row.status, row.status_raw):  # a reader would misread the framework's own word
         record["status"] = row.status
     record |= reason
     record |= {key: value for key, value in sample.extra.items() if key not in _OF_THE_LAYOUT}
