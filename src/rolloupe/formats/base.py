@@ -86,10 +86,10 @@ class Format(ABC):
 
     @abstractmethod
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
-        """Return the runs *at* `path` (a folder or one file), without looking deeper than the layout itself.
+        """Return the runs *at* `path` (a folder or one file); look no deeper than the layout needs.
 
-        With `forced`, a person named this format: only the names that it cannot do without must match, contents need
-        not. Links may lead to places below `link_root` (empty: below `path`), and the runs record that.
+        With `forced`, a person named this format: only the names that it requires must match, not the contents.
+        Links may lead to places below `link_root` (empty: below `path`), and the runs record that.
         """
 
     def _run_at(self, path: Path, reason: str, links: str, name: str = "", parts: tuple[RunPart, ...] = ()) -> RunInfo:
@@ -139,7 +139,7 @@ class Format(ABC):
     """True if its records hold token ids and no text, so that rows depend on `RunInfo.tokenizer`."""
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        """Return what may be the run's tokenizer, best first: files of the run, and names of models in its files."""
+        """Return candidates for the run's tokenizer, best first: files of the run, and names of models in its files."""
         return []
 
     def raw(self, source: Source, locator: Locator) -> bytes:
@@ -168,11 +168,11 @@ class Format(ABC):
     # Which runs exist.
 
     def run_around(self, path: Path) -> Path | None:
-        """Return the run that contains this folder or file, if the place lies inside a run; None otherwise."""
+        """Return the run around this folder or file; None if the place is not inside a run."""
         return None
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
-        """Join the runs of this format, detected together, that are parts of one run."""
+        """Join those detected runs of this format that are parts of one run."""
         return runs
 
     # What the files hold about samples and steps beyond rows.
@@ -194,7 +194,7 @@ class Format(ABC):
     ) -> Iterator[SampleTokens | Problem]:
         """Yield the tokens of each sample at `places`, which are in file order, or the problem that prevents it.
 
-        These are the tokens that `load_annotated` returns. Override it if there is a quicker way to read them.
+        These are the tokens that `load_annotated` returns. Override it if they can be read faster.
         """
         for place in places:
             try:
@@ -205,7 +205,7 @@ class Format(ABC):
     def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
         """Yield each sample at `places`, which are in file order, or the problem that prevents it.
 
-        Token series and annotations may be missing. Override it if there is a quicker way than to load every sample.
+        Token series and annotations may be missing. Override it if they can be read faster than by loading each.
         """
         for place in places:
             try:
@@ -236,7 +236,7 @@ class Format(ABC):
         return ""
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """Return what the files report as never written. Cheap: called on every poll."""
+        """Return the data that, by the run's own reports, was never written. Cheap: called on every poll."""
         return []
 
     # Trainer files: read on request, within bounds; damaged files are read up to the damage.
@@ -254,7 +254,7 @@ class Format(ABC):
         return {}
 
     def loss(self, run: RunInfo) -> RunLoss | None:
-        """Return the loss that the run was trained with; None if its configuration names none that Rolloupe knows."""
+        """Return the loss that trained the run; None if its configuration names no loss that Rolloupe knows."""
         return run_loss_of(self.config(run))
 
     def checkpoints(self, run: RunInfo) -> list[Checkpoint]:

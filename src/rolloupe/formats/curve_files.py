@@ -1,11 +1,11 @@
-"""Curves that a tracker keeps in or beside a run, or where a person says; and runs that hold nothing but curves.
+"""Curves of trackers: in the folder of a run, beside it, or at a path that a person names; and runs of curves alone.
 
 In the folder of a run, and in the usual folders of trackers there (`wandb/`, `tensorboard/`, `runs/`, ...), everything
-that a tracker wrote belongs to the run. Beside it, only what has the name of the run. A folder that is called
-`rollouts/` or the like is part of a run: the folder around it is that of the run.
+that a tracker wrote belongs to the run. Beside it, only curves with the name of the run count. A folder named
+`rollouts/` or the like is part of a run, and the folder around it is the folder of the run.
 
 Discovery asks the format `Curves` last, so a folder with samples never becomes a run of curves. Its rules are strict:
-names and contents both have to fit, and a table of numbers in a folder of source code is no run. A run of a tracker
+names and contents must both fit, and a table of numbers in a folder of source code is no run. A tracker's run
 that lies in the folder of another run, or beside it under its name, holds the curves of that run (`hosts_of`). If it
 has samples of a split that the other run lacks, it stays a run as well: verl may log its validations to a tracker
 alone.
@@ -43,13 +43,13 @@ FOLDERS = frozenset((
     "events", "lightning_logs", "logs", "metrics", "runs", "swanlog", "tb", "tb_logs", "tensorboard",
     "tensorboard_log", "tensorboard_logs", "trackio", "wandb",
 ))  # fmt: skip
-"""Folders of trackers in that of a run, or beside it."""
+"""Folders of trackers in the folder of a run, or beside it."""
 ASIDE = frozenset(("media", "latest-run"))
 """Folders of trackers without curves of their own."""
 MAX_DEPTH = 4
 MAX_FOLDERS = 500
 KEPT_VALUES = 5_000_000
-"""Numbers of such files that stay in memory."""
+"""The most numbers of such files that stay in memory."""
 KINDS: dict[str, Callable[[str], bool]] = {
     "TensorBoard": is_event_file,
     "Weights & Biases": lambda name: name.startswith("run-") and name.endswith(".wandb"),
@@ -60,9 +60,9 @@ KINDS: dict[str, Callable[[str], bool]] = {
     "trainer state": lambda name: name == "trainer_state.json",
 }
 BY_THEMSELVES = frozenset(("TensorBoard", "Weights & Biases", "SwanLab", "trackio", "MLflow"))
-"""Kinds whose files hold nothing but curves, so that nobody has to name them."""
+"""Kinds whose files hold nothing but curves: they are found without being named."""
 DATABASES = ("trackio", "MLflow")
-"""Kinds that are databases: their tables tell them from each other."""
+"""Kinds that are databases: their tables identify them."""
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
 USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
@@ -85,13 +85,13 @@ class CurveFile(NamedTuple):
     """The file, or the folder of several."""
     locations: tuple[Location, ...]
     is_beside: bool = False
-    """True where only a run of the same name counts."""
+    """True if only a run of the same name in it counts."""
     is_named: bool = False
     """True if a person named it (`--metrics`)."""
 
 
 def curve_files(run: RunInfo) -> list[CurveFile]:
-    """List the curves of a run: those in its folder, beside it, and where its reading says."""
+    """List the curves of a run: in its folder, beside it, and at the paths of its reading."""
     named = [
         file._replace(is_beside=run.reading.metrics_by_name and not is_below(file.path, run.root), is_named=True)
         for path in run.reading.metrics
@@ -123,7 +123,7 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
 
 
 def home_of(root: str) -> str:
-    """Return the folder around one that holds only the samples of a run, by its name; any other folder as it is."""
+    """Return the parent of a folder that, by its name, holds only a run's samples; any other folder as it is."""
     folder, name = os.path.split(root)
     words = {bare for word in files.words_in(name) if (bare := word.strip(digits))}
     return folder if words & files.SAMPLE_WORDS and words <= _BESIDE_SAMPLES else root
@@ -135,7 +135,7 @@ def usual_tables(root: str) -> list[str]:
 
 
 def without_curves(run: RunInfo) -> list[str]:
-    """List the paths where a person says that curves are, and none are."""
+    """List the paths that a person named and that hold no curves."""
     return [path for path in run.reading.metrics if next(_named(path), None) is None]
 
 
@@ -159,7 +159,7 @@ def config_of(run: RunInfo) -> dict[str, Any]:
 
 
 def first_looks(run: RunInfo) -> list[curves.LoggedRun]:
-    """Return what the beginnings of a run's curves show, above all configurations: the newest of each tracker first.
+    """Return the beginnings of a run's curves, which hold configurations: the newest of each tracker first.
 
     In a database with several runs, only the run with the name of this one counts.
     """
@@ -180,7 +180,7 @@ def first_looks(run: RunInfo) -> list[curves.LoggedRun]:
 
 
 def check_named(runs: Sequence[RunInfo]) -> None:
-    """Raise `UnreadablePath` for named curves that are of none of several runs."""
+    """Raise `UnreadablePath` for named curves that belong to none of several runs."""
     for path in runs[0].reading.metrics if len(runs) > 1 else ():
         named = [*_named(path)]
         if named and not any(_is_of(file, run) for file in named for run in runs):
@@ -200,18 +200,18 @@ def _is_of(file: CurveFile, run: RunInfo) -> bool:
 
 
 def path_names(file: CurveFile) -> list[str]:
-    """List the names of a run that the path of its curves may have: of the file, and of its folder."""
+    """List the names of a run that the path of its curves suggests: those of the file and its folder."""
     folder, name = os.path.split(file.path)
     return [name, os.path.splitext(name)[0], os.path.basename(folder)]
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of a file by its name; empty for one that is of no tracker."""
+    """Return the kind of a file by its name; empty for a file of no tracker."""
     return next((kind for kind, fits in KINDS.items() if fits(name)), "")
 
 
 def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
-    """Return the states of all files of some curves; they change with any of the files."""
+    """Return the states of all files of some curves: a change of any file changes them."""
     stamps: list[tuple[object, ...]] = []
     for location in file.locations:
         beside = [sqlite.side_file(location, ending) for ending in sqlite.SIDE_FILES] if file.kind in DATABASES else []
@@ -222,7 +222,7 @@ def stamps_of(file: CurveFile) -> list[tuple[object, ...]]:
 
 
 class _CurvesInMemory:
-    """The curves last read from a file, and the reader that goes on from there."""
+    """The curves last read from a file, and the reader that continues from there."""
 
     def __init__(self, kind: str) -> None:
         self.lock = threading.Lock()
@@ -254,7 +254,7 @@ def current_curves(file: CurveFile) -> list[curves.LoggedRun]:
 
 
 def read_curves(file: CurveFile, reader: curves.LogReader | None = None) -> list[curves.LoggedRun]:
-    """Read the runs of a file; a reader reads on from where it was. Raises `ValueError` with the reason."""
+    """Read the runs of a file; a given reader continues where it stopped. Raises `ValueError` with the reason."""
     first = file.locations[0]
     try:
         if file.kind in _GROWING:
@@ -274,7 +274,7 @@ def read_curves(file: CurveFile, reader: curves.LogReader | None = None) -> list
             return [_READERS[file.kind](data)]
         if file.kind == "trainer state":
             raise ValueError(f"it has more than {curves.MAX_BYTES:,} bytes")
-        whole = data.rfind(b"\n", 0, curves.MAX_BYTES) + 1  # half a number is another one
+        whole = data.rfind(b"\n", 0, curves.MAX_BYTES) + 1  # a number cut short is a different number
         return _noted([_READERS[file.kind](data[: whole if file.kind == "CSV" else curves.MAX_BYTES])])
     except (sqlite.BadDatabase, OSError) as error:
         raise ValueError(str(error)) from None
@@ -303,7 +303,7 @@ def _named(path: str) -> Iterator[CurveFile]:
 
 
 def file_named(path: str) -> CurveFile:
-    """Return the curves of a file that a person named: JSON lines, if neither name nor beginning say otherwise."""
+    """Return the curves of a file that a person named: JSON lines, unless its name or beginning says otherwise."""
     location = files.alone(path)
     kind = kind_of(os.path.basename(path)) or "JSON lines"
     return CurveFile(sqlite.database_kind(location) if sqlite.is_database(location) else kind, path, (location,))
@@ -368,12 +368,12 @@ HEAD_BYTES = 64 * 2**10
 LOOKED_ROWS = 8
 MOST_NAME_CHARS = 200
 EVENTS = b"brain.Event:"
-"""The first event of TensorBoard says this, and its version."""
+"""The first event of TensorBoard has this text, followed by its version."""
 EVENTS_BYTES = 64
 
 
 class Beginning(curves.LoggedRun):
-    """The run that the beginning of a file shows. Without `fits`, its content does not match its name."""
+    """The run at the beginning of a file. If `fits` is False, the content does not match the name."""
 
     fits: bool = False
 
@@ -409,7 +409,7 @@ def begins_as(location: Location, kind: str) -> Beginning:
 
 
 def _of_rows(rows: Iterable[curves.LoggedRow]) -> Beginning:
-    """Rows of a table are curves if each of the first has a whole number as its step, and another number."""
+    """Rows of a table are curves if each of the first rows has a whole number as its step, and one more number."""
     first = [*islice(rows, LOOKED_ROWS)]
     fits = bool(first)
     for row in first:
@@ -425,7 +425,7 @@ _OF_CODE = frozenset((
 """A folder with one of these holds source code: a table of numbers in it is no run."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _VERL = {"step", "data"}
-"""The keys of all rows that verl's `file` logger writes."""
+"""The keys of every row that verl's `file` logger writes."""
 
 
 class Curves(Format):
@@ -488,7 +488,7 @@ class Curves(Format):
         return replace(self._run_at(root, reason, links, name), within=within)
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`. Files with curves alone, which the run follows: a scan of them yields nothing."""
+        """See `Format`. The sources hold curves alone; the run follows them, and their scan yields nothing."""
         return json_sources(run.root, (location for file in curve_files(run) for location in file.locations))
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:  # noqa: ARG002
@@ -515,7 +515,7 @@ UNSEEN = (
 
 
 def hosts_of(runs: Sequence[RunInfo]) -> list[tuple[RunInfo, RunInfo]]:
-    """Return the runs of trackers that belong to other runs, each with that run."""
+    """Return the trackers' runs that belong to other runs, each with the run that it belongs to."""
     folders = {run.root: run for run in runs if run.format not in OF_TRACKERS and is_folder(run.root)}
     for root, run in [*folders.items()]:
         folders.setdefault(home_of(root), run)
@@ -539,7 +539,7 @@ def _host(run: RunInfo, folders: dict[str, RunInfo], beside: dict[tuple[str, str
 
 
 def has_more_splits(run: RunInfo, host: RunInfo) -> bool:
-    """Tell whether a run has a split that another lacks, judging by a part of each source."""
+    """Tell whether a run has a split that `host` lacks, judging by a part of each source."""
     own = _splits(run)
     return bool(own) and not own <= _splits(host)
 

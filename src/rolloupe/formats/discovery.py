@@ -28,10 +28,10 @@ from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 
 MAX_DEPTH = 6
 MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
-"""Folders of runs are counted apart: many runs have several each."""
+"""The limit for folders of runs, which are counted separately: many runs have several."""
 MAX_NOTES = 500
 STORE_S = 20.0
-"""A walk in a store ends so long after it found the last run: stores may hold folders without end."""
+"""A walk in a store ends this long after it found its last run: stores may hold endless folders."""
 OF_PROGRAMS = (".log",)
 """Logs of programs: each run of Weights & Biases has links to such files elsewhere, which need no note."""
 
@@ -72,7 +72,7 @@ def discover(
     `names_repeat`, several runs may have one name. Calls `on_find` with each run as soon as it is found: its name may
     repeat, and it may become a part of another run later.
 
-    Raises `UnreadablePath` for a path that is missing or may not be read, or such a tokenizer, and `NotRecognised` if
+    Raises `UnreadablePath` for a path or tokenizer that is missing or may not be read, and `NotRecognised` if
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
     """
     choice = TokenizerChoice(reading)
@@ -131,7 +131,7 @@ def discover_begun(
     *,
     names_repeat: bool = False,
 ) -> Discovery:
-    """Find runs as `discover` does; a path that does not exist yet, or at which a format reads nothing, is a note."""
+    """Find runs as `discover` does; a missing path, or one where a format reads nothing, becomes a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
     if not present:
@@ -209,13 +209,13 @@ class _Walk:
         """True once the walk skipped something for lack of time."""
         self._ends_s = ends_s
         self._patience_s, self._found_s = math.inf, 0.0
-        """How long the walk goes on without a new run, and when it found the last."""
+        """How long the walk continues without a new run, and when it found the last one."""
         self._link_root = ""
         self._claimed: set[str] = set()
         self._seen: set[tuple[int, int]] = set()
         self._empty: list[str] = []
         self._of_curves: set[str] = set()
-        """Folders that a run without samples claims for its curves: they may hold samples all the same."""
+        """Folders that a run without samples claims for its curves; they may hold samples nevertheless."""
         self._whole: set[str] = set()
         """Folders that a format claims as a whole, with everything inside."""
 
@@ -241,7 +241,7 @@ class _Walk:
         return runs
 
     def without_curves_of_others(self, runs: list[RunInfo]) -> list[RunInfo]:
-        """Leave out the runs of trackers that are curves of another run, with a note of each that has samples."""
+        """Leave out tracker runs that are curves of other runs, with a note for each that has samples."""
         left_out: set[int] = set()
         for run, host in hosts_of(runs):
             with self._trying(by_name(host.format), Path(host.root)):
@@ -265,7 +265,7 @@ class _Walk:
         """Walk down from a folder that a person named."""
 
         def check_time(folder: str) -> None:
-            """Raise `Interrupted` before a format lists a folder of a store after the end."""
+            """Raise `Interrupted` before a format lists a folder of a store, once the time is over."""
             if self._is_late():
                 raise storage.Interrupted(errno.ETIMEDOUT, "time was over", folder)
 
@@ -410,7 +410,7 @@ class _Walk:
             self._note_late(folder, f"{number} not looked at, from {queue[0].name} on")
 
     def _note_late(self, path: str, what: str) -> None:
-        """Note a place that was not looked at, past any limit of notes: the note says that the list is incomplete."""
+        """Note a place that was not looked at, even beyond the limit of notes: it makes the list incomplete."""
         self.is_late = True
         self.notes.append(
             Note(storage.address_of(path), f"time was over: {what}. Next: name a folder below", is_late=True)
@@ -458,7 +458,7 @@ def _of_files(members: Sequence[RunInfo]) -> RunInfo:
 
 
 def distinct(runs: list[RunInfo]) -> list[RunInfo]:
-    """Prefix repeated names with as many parent folders as they need to differ."""
+    """Prefix repeated names with parent folders until they differ."""
     counts = Counter(run.name for run in runs)
     names = [run.name for run in runs]
     for above in range(1, MAX_DEPTH + 1):

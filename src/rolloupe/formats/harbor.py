@@ -1,7 +1,7 @@
-"""The trials of Harbor, and any trajectory in its format ATIF: a JSON document a trajectory.
+"""The trials of Harbor, and any trajectory in its format ATIF, one JSON document for each.
 
 Source: the models of harbor 0.25 (ATIF 1.0 to 1.8, `TrialResult`). A job is a folder of trials; a trial's reward is in
-its `result.json`. A long trajectory goes on in further documents, which begin with steps copied for context.
+its `result.json`. A long trajectory continues in more documents, which begin with steps copied for context.
 """
 
 import os
@@ -25,7 +25,7 @@ _OF_TRIAL = {"task_name", "trial_name"}
 AGENT, STEPS, RESULT, CONFIG = "agent", "steps", "result.json", "config.json"
 FIRST = "trajectory.json"
 MAX_DOCUMENTS = 100
-"""Documents in which one trajectory goes on."""
+"""The most documents of one trajectory."""
 
 _SHOWN = ("agent_result", "exception_info")
 _GOES_ON = "continued_trajectory_ref"
@@ -62,13 +62,13 @@ class Harbor(NumberedFormat):
         count = "one trajectory" if len(places) - lost == 1 else f"{len(places) - lost} trajectories"
         without = f"; {lost} trial{'s have' if lost > 1 else ' has'} results without one" if lost else ""
         reason = f"{count} in ATIF, the format of Harbor{without}"
-        # the folders of trials and steps are no runs of their own
+        # the folders of trials and steps are not separate runs
         inner = {folder: None for place in places for folder in Path(place.path).parents if path in folder.parents}
         parts = tuple(RunPart(str(folder)) for folder in (path, *inner))
         return [self._run_at(path, reason, links, name, parts)]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`: what a trial's result and the documents that follow say counts for its rows."""
+        """See `Format`: a document's rows depend on the trial's result and on the documents that continue it."""
         if is_file(run.root):
             return [source_at(run, Location(run.root, links_of(run)), split="eval/harbor")]
         listed = [place for place in _listed(run.root, links_of(run)) if _fits(place)]
@@ -189,7 +189,7 @@ def _of_trial(folder: str, links: str) -> list[Location]:
 
 
 def _lost_steps(place: Location, result: Record) -> list[str]:
-    """The steps in a trial's result that left no trajectory; `""` for a trial without steps and trajectories."""
+    """The steps in a trial's result without a trajectory; `""` for a trial without steps and trajectories."""
     steps = folders(os.path.join(os.path.dirname(place.path), STEPS), place.root)
     written = {step.name for step in steps if file_of(os.path.join(step.path, AGENT), FIRST, place.root)}
     named = [step["step_name"] for step in _step_results(result)]
@@ -197,7 +197,7 @@ def _lost_steps(place: Location, result: Record) -> list[str]:
 
 
 def _result_file(place: Location) -> Location | None:
-    """The result of a document's trial, if it lies within the run."""
+    """The result of the trial of a document, if it lies within the run."""
     agent = os.path.dirname(place.path)
     trial = os.path.dirname(agent)
     if os.path.basename(os.path.dirname(trial)) == STEPS:
@@ -207,9 +207,9 @@ def _result_file(place: Location) -> Location | None:
 
 
 def _depends(place: Location, beside: dict[str, list[Location]]) -> str:
-    """Return a word that changes with the other files on which the rows of a document depend.
+    """Return a word that changes with the other files that determine the rows of a document.
 
-    These are the result of its trial, and the documents in which it may go on: an agent's folder holds one trajectory.
+    These are the result of its trial, and the documents that may continue it: an agent's folder holds one trajectory.
     """
     if _is_result(place):
         return " ".join(_lost_steps(place, as_dict(read_json(place))))
@@ -232,7 +232,7 @@ def _parted(record: Record) -> tuple[list[Record], list[Record]]:
 
 
 def _index(source: Source, step: str) -> str:
-    """The trial and its step; the name of a document that lies elsewhere."""
+    """The trial and its step; for a document outside a trial, its name."""
     places = source.name.split("/")
     if len(places) == 1:
         return (step if places == [RESULT] else "") or places[0]
@@ -243,7 +243,7 @@ def _index(source: Source, step: str) -> str:
 
 
 def _step_of(step: str, result: Record) -> Record:
-    """Return the part of a result that is about a step; all of it if the trial has one step."""
+    """Return the part of a result that concerns a step; the whole result if the trial has one step."""
     if not step:
         return result
     named = (of_step for of_step in _step_results(result) if of_step["step_name"] == step)

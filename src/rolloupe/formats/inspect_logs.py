@@ -1,12 +1,12 @@
 """The logs of Inspect: a file for each evaluation, either a zip archive (`.eval`) or one JSON document.
 
 Source: `EvalLog`, `EvalSample` and the recorder of `.eval` files of inspect_ai (August 2026). An archive holds a member
-a sample; `header.json` comes last, so an evaluation that runs has `_journal/start.json` alone.
+for each sample; `header.json` comes last, so an unfinished evaluation has only `_journal/start.json`.
 
 A sample may also lie in chunks (`log/_recorders/chunked/format.py` of 0.3.285): in a folder of the archive with
 `sample.json`, `metadata.json` and the sequences `messages`, `events`, `calls` and `attachments`, in files named by the
-number of their first item. Its conversation is `message_refs`: ranges of messages. Only the chunks that these refer to
-are read.
+number of their first item. Its conversation is `message_refs`: ranges of messages. Only these chunks are
+read.
 """
 
 import os
@@ -45,7 +45,7 @@ _PLACED = ("id", "epoch", "input", "messages", "output", "target", "uuid", "tota
 
 ATTACHMENT = "attachment://"
 MAX_ATTACHED_CHARS = 64 * 2**20
-"""All attachments in the places of one sample."""
+"""The most characters of attachments that are put into one sample."""
 MAX_DEPTH = 20
 
 MAX_MESSAGES = 100_000
@@ -183,7 +183,7 @@ def _spec(location: Location) -> Record | None:
 
 @while_unchanged(256, errors=(OSError,), otherwise={})
 def _header(location: Location) -> Record:
-    """A log without its samples; the beginning of an unfinished archive; nothing of an unreadable file."""
+    """A log without its samples; the start of an unfinished archive; empty for an unreadable file."""
     try:
         if not location.path.endswith(ARCHIVE):
             return members_before(location, SAMPLES) or list_document(location, SAMPLES).rest
@@ -283,7 +283,7 @@ class _Attachments:
         self._left = MAX_ATTACHED_CHARS
 
     def put(self, value: Any, depth: int = 0) -> Any:
-        """Return a value in which texts stand for references to them."""
+        """Return a value with attachments in place of the references to them."""
         if not self._texts or depth > MAX_DEPTH:
             return value
         if isinstance(value, list):
@@ -321,7 +321,7 @@ def _sample_in_chunks(members: Members, shell: str) -> Record:
 
 
 class _ChunkedList:
-    """A sequence of a sample; a chunk is read when an item of it is asked for."""
+    """A sequence of a sample, which reads a chunk on first access to its items."""
 
     def __init__(self, members: Members, folder: str, name: str) -> None:
         self._members = members
@@ -333,7 +333,7 @@ class _ChunkedList:
         self._last: tuple[int, list[Any]] = (-1, [])
 
     def ranges(self, ranges: object) -> Iterator[Any]:
-        """Yield the items of ranges, each with a start and an end that does not belong to it. Raises `Unusable`."""
+        """Yield the items of ranges, each with a start and an exclusive end. Raises `Unusable`."""
         left = MAX_MESSAGES
         for bounds in ranges if isinstance(ranges, list) else ():
             if not (isinstance(bounds, list) and len(bounds) == 2 and all(type(number) is int for number in bounds)):
@@ -349,7 +349,7 @@ class _ChunkedList:
                 yield from found
 
     def at(self, number: int) -> list[Any]:
-        """Return the item with a number in a list; an empty list without it. Raises `Unusable`."""
+        """Return a list with the item of this number; empty if it is missing. Raises `Unusable`."""
         place = bisect_right(self._starts, number) - 1
         if place < 0:
             return []

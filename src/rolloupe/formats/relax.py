@@ -1,4 +1,4 @@
-"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one sample per line, every generation of keys; debug dumps.
+"""Relax: `rollout_result/{train,eval}/{rollout_id}.jsonl`, one sample per line, all versions of keys; debug dumps.
 
 Source: `relax/utils/training/train_dump_utils.py` of Relax, as of July 2026 and later. Relax added keys without a
 version number: every known key is read if present, and a line only has to be an object.
@@ -59,12 +59,12 @@ _PLACED = {
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 _LEAST = {"sample_index", "response", "reward"}
-"""The keys of a row in a file that is named and placed as Relax does it."""
+"""The required keys of a row in a file with the name and place that Relax uses."""
 
 SUFFIX: Final = ".pt"
 
 Place = tuple[int | None, bool]
-"""A step, and whether it is of an evaluation: lines and their debug dump have both in common."""
+"""A step, and whether it belongs to an evaluation: this pair connects lines with their debug dump."""
 
 
 class RelaxDumps(Slime):
@@ -240,7 +240,7 @@ class Relax(ByEnding, RelaxLines):
         ]  # fmt: skip
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        """Scan lines or dumps. A dump beside lines yields counts alone, of what cannot be joined with the lines."""
+        """Scan lines or dumps. A dump beside lines yields only the numbers of samples and lines that do not match."""
         if source.annotates:
             return self._unjoined(run, source) if start == 0 < stop else iter(())
         return super().scan(run, source, start, stop)
@@ -262,7 +262,7 @@ class Relax(ByEnding, RelaxLines):
 
 
 def _dump_parts(run: RunInfo) -> tuple[RunPart, ...]:
-    """Return the parts of a run with lines that are debug dumps: `joined` adds them behind the others."""
+    """Return the parts of a run with lines that are debug dumps: `joined` adds them after the others."""
     return tuple(
         part
         for number, part in enumerate(run.parts)
@@ -296,7 +296,7 @@ def _numbered(folder: str, link_root: str) -> list[Location]:
 
 
 def _fits(looks: list[Peek], *, placed: bool) -> bool:
-    """Return whether one of some files holds rows of Relax; matching names and places lower the bar."""
+    """Return whether one of some files holds rows of Relax; if names and places match, fewer keys suffice."""
     for record in (record for seen in looks for record in seen.objects):
         is_own = record.keys() >= {"rollout_id", "sample_index"}
         if ("prompt" in record or "response" in record) if is_own else (placed and record.keys() >= _LEAST):
@@ -330,7 +330,7 @@ def _metrics(record: Record) -> dict[str, float]:
 
 @keep_by_keys
 def _has_more(keys: tuple[str, ...]) -> bool:
-    """Return whether a row has facts under usual names that are not Relax's."""
+    """Return whether a row has facts under usual names that Relax does not use."""
     named = candidates(keys).of("group", "label", "env", "status_key")
     return any(key not in _PLACED and key != "dataset" for key in named)
 
@@ -377,7 +377,7 @@ def add_tokens(dump_file: DumpFile, sample: Sample) -> None:
 
 
 def unjoined(dump_file: DumpFile, rows: Iterable[SampleRow]) -> Iterator[str]:
-    """Say how many samples of a dump have no line, and how many lines no sample in it.
+    """Say how many samples of a dump have no line, and how many lines have no sample in it.
 
     Raises OSError, `UnreadablePickle` and `Unusable`.
     """

@@ -23,7 +23,7 @@ from rolloupe.formats.reading.records import Record, References
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
-"""The board's default. It pads prompts on the left and responses on the right."""
+"""The board's default padding token, which precedes prompts and follows responses."""
 
 OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
 ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
@@ -31,7 +31,7 @@ NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _TELLING = {"response_tokens", "ref_response", "ref_logprobs", "values", "token_rewards", *NUMBERS}
-"""A row must have one of these keys: any log may have the others that the board reads."""
+"""A row must have one of these keys: the board's other keys occur in any log."""
 
 
 class RLLoggingBoard(LineRows):
@@ -69,7 +69,7 @@ class RLLoggingBoard(LineRows):
         return list(joined.values())
 
     def needs_length(self, key: str) -> bool:
-        """See `RecordFormat`: ratios and sums follow from the values."""
+        """See `RecordFormat`: series whose ratios and sums are computed need their values."""
         return key not in ARRAYS and super().needs_length(key)
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
@@ -134,12 +134,12 @@ class Arrays(NamedTuple):
     total: int
     """The number of tokens that the arrays share."""
     shown: dict[str, tokens.Floats]
-    """Those of the record, NaN where a mask is 0."""
+    """The arrays of the record, NaN where a mask is 0."""
     derived: dict[str, tokens.Floats]
     """`log_ratio` and `kl` of the response tokens, without padding."""
 
     def cut(self) -> dict[str, tokens.Floats]:
-        """The derived arrays over as many tokens as the others."""
+        """The derived arrays, cut to the number of tokens of the others."""
         return {name: values[: self.total] for name, values in self.derived.items()}
 
 
@@ -150,7 +150,7 @@ def _arrays(stored: row_tokens.RowTokens) -> Arrays:
     if not both <= stored.arrays.keys():
         return Arrays(placed.total, shown, {})
     alone = shown
-    if placed.notes and len(stored.arrays) > len(both):  # others that are shorter cut neither of the two
+    if placed.notes and len(stored.arrays) > len(both):  # shorter arrays do not cut these two
         pair = {name: values for name, values in stored.arrays.items() if name in (*both, *row_tokens.MASKS)}
         alone = _under_masks(row_tokens.placed_row(stored._replace(arrays=pair), None, PAD_TOKEN).series)
     if not both <= alone.keys():

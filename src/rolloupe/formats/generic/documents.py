@@ -1,8 +1,8 @@
 """Rows of CSV, TSV and JSON documents, each with its place in bytes: a part of a file owns the rows in it.
 
 A document is an array of objects, one object, several of them one after another, or an object with `columns` and, in
-`data`, an array for each row, as pandas (`orient="split"`), `mlflow.log_table` and Weights & Biases write tables. What
-an object holds, one sample or several, `shapes` says.
+`data`, an array for each row, as pandas (`orient="split"`), `mlflow.log_table` and Weights & Biases write tables. The
+module `shapes` finds the samples in an object.
 """
 
 import csv
@@ -25,9 +25,9 @@ MAX_CELL_CHARS = 64 * 2**20
 MAX_DIGITS = 400
 """The most digits of an integer: no float holds a longer one, and Python converts some thousands at most."""
 HEAD_BYTES = 2**20
-"""The columns of a table are within the first bytes."""
+"""The columns of a table must be within this many first bytes."""
 LOOKED_ROWS = 16
-"""Number of rows that decide whether a table goes on behind a line with an open quote."""
+"""The number of rows that decide whether a table continues after a line with an open quote."""
 DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
 """The possible delimiters of a table, by its suffix: the most frequent one in the header counts."""
 
@@ -68,7 +68,7 @@ class PlacedRow(NamedTuple):
 
 
 def rows_in(file: BinaryIO, ending: str, limit: int = MAX_BYTES) -> Iterator[PlacedRow]:
-    """Yield the rows of a file, from its start; of a larger one than the `limit`, a last row without a record."""
+    """Yield the rows of a file; for a file beyond the `limit`, the last row has no record."""
     if ending in DELIMITED:
         return _TableReader(file, ending, limit).rows()
     data = file.read(limit)
@@ -100,7 +100,7 @@ def row_in(data: bytes, header: Header) -> Record:
 
 
 def is_document(beginning: bytes) -> bool:
-    """Return whether a file that begins so holds objects over several lines, and not one on each line."""
+    """Return whether a file with this beginning holds objects over several lines, not one on each line."""
     beginning = beginning.removeprefix(line_reader.BOM)
     match = _OPENINGS.match(beginning)
     if match is None or match["next"] is None:
@@ -122,7 +122,7 @@ def _delimiter(data: bytes, ending: str) -> str:
 
 
 class _TableReader:
-    """Reads a table row by row. Behind what is no CSV, it goes on where a row has a cell for each column."""
+    """Reads a table row by row. After text that is no CSV, it continues at a row with a cell for each column."""
 
     def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
         csv.field_size_limit(MAX_CELL_CHARS)
@@ -178,7 +178,7 @@ class _TableReader:
                 return
 
     def _take(self, cells: list[str]) -> Iterator[PlacedRow]:
-        """Yield the row that ends where the lines are."""
+        """Yield the row that ends with the last line read."""
         start, self._start = self._start, self._read_to
         columns, torn = self._columns, self._torn
         if columns is None:
@@ -195,7 +195,7 @@ class _TableReader:
             self._torn = torn._replace(start=self._start)
 
     def _recover(self, error: str) -> Generator[PlacedRow, None, bool]:
-        """Go on behind the first line that is no CSV, which may be a row all the same; return False at the end."""
+        """Continue after the first line that is no CSV, which may be a row nevertheless; return False at the end."""
         start, reached = self._start, self._read_to
         self._file.seek(start)
         beginning = self._file.read(min(reached - start, HEAD_BYTES))
@@ -218,7 +218,7 @@ class _TableReader:
         return (yield from self._skip())
 
     def _goes_on(self, width: int) -> bool:
-        """Whether most of the next rows have a cell for each column: the lines of a text have not."""
+        """Whether most of the next rows have a cell for each column, as the lines of a text do not."""
         fits = looked = 0
         while looked < LOOKED_ROWS:
             at = self._read_to
@@ -236,7 +236,7 @@ class _TableReader:
         return 2 * fits > looked
 
     def _skip(self) -> Generator[PlacedRow, None, bool]:
-        """Go on behind a hole or a line that is too long; return False at the end of the file."""
+        """Continue after a hole or a line that is too long; return False at the end of the file."""
         start, between = self._read_to, None
         self._go_to(start)
         behind = self._file.read(len(line_reader.HOLE))
@@ -308,11 +308,11 @@ class _Cells:
         self._has_commas = delimiter == ";"
 
     def record(self, cells: list[str]) -> Record:
-        """Return the cells by the names of their columns, without empty ones but for a score that is missing.
+        """Return the cells by the names of their columns; drops empty cells, except for a missing score.
 
-        A prompt, response or label that is JSON stays a text, as models write JSON, too; not messages, nor a list of
-        texts beside one of as many rewards. Spreadsheets leave out empty cells at the end of a row. Raises `Unusable`
-        for more cells than columns.
+        A prompt, response or label that is JSON stays a text, as models write JSON, too, unless it holds messages, or a
+        list of texts next to a list of as many rewards. Spreadsheets leave out empty cells at the end of a row. Raises
+        `Unusable` for more cells than columns.
         """
         if len(cells) > self.width and any(cells[self.width :]):
             shown = "tab" if self.delimiter == "\t" else self.delimiter
@@ -328,7 +328,7 @@ class _Cells:
         return dict.fromkeys((name for name in self._scores if name not in found), None) | found
 
     def _value(self, name: str, cell: str) -> Any:
-        """A number, a truth value, JSON or what Python prints of a list, if the cell is one; a prompt is no number."""
+        """The number, truth value, JSON or printed Python list in a cell, else its text; a prompt is no number."""
         if cell[0] in "[{":
             return line_reader.value_of(cell)
         if name in self._texts:
@@ -341,7 +341,7 @@ class _Cells:
 
 
 def _numbered(names: list[str]) -> tuple[list[str], str]:
-    """The names of columns, repeated ones with numbers as pandas gives them, and what to say about these."""
+    """The names of columns, with pandas' numbers for repeated ones, and a note about them."""
     taken, counts = set(names), dict.fromkeys(names, 0)
     found: list[str] = []
     for name in names:
@@ -363,7 +363,7 @@ def _too_many(cells: int, columns: int) -> str:
 
 
 def _columns(data: bytes) -> tuple[list[str] | None, int]:
-    """The names of the columns in a table, and where its rows begin; no names, and 0, in another document."""
+    """The names of the columns in a table, and the place of its first row; None and 0 for any other document."""
     head = data[:HEAD_BYTES].removeprefix(line_reader.BOM)
     text = head.decode("latin-1")  # a character for each byte
     if (found := _COLUMNS.match(text)) is None:
@@ -400,7 +400,7 @@ def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
 
 
 def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
-    """Yield the objects of a document, or the rows of a table, up to its end; behind what is no JSON, if any follow."""
+    """Yield the objects of a document, or the rows of a table; after text that is no JSON, search for the next."""
     names, at = _columns(data)
     columns, repeated = (names, "") if names is None else _numbered(names)
     if repeated:
@@ -449,10 +449,10 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
 
 
 def _resumed(characters: str, at: int, before: int, columns: list[str] | None, budget: int) -> tuple[int, int]:
-    """Where a row parses behind a place that is no JSON, or the end; and what is left of the budget for such looks.
+    """The next place after text that is no JSON that parses as a row, or the end; and the rest of the search budget.
 
-    An object begins with the key that the one here begins with, or the one `before`, which objects within others
-    seldom do; a row of a table has a cell for each column.
+    An object must begin with the same key as the one here, or the one `before`, which nested objects seldom do; a row
+    of a table must have a cell for each column.
     """
     keys = {found[1] for place in (at, before) if (found := _KEY.match(characters, place))}
     begun = _ROW if columns is not None else re.compile(r"\{\s*(?:" + "|".join(map(re.escape, keys)) + r")\s*:")
@@ -477,7 +477,7 @@ def _looked(error: Exception, size: int) -> int:
 
 
 def _size_in_line(data: bytes, at: int, end: int) -> int:
-    """The size of an object that fills the rest of its line alone; 0 for any other."""
+    """The size of an object that fills the rest of its line; 0 for any other."""
     try:
         _check(memoryview(data)[at:end])
     except (msgspec.DecodeError, ValueError, RecursionError):

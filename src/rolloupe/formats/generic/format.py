@@ -1,6 +1,6 @@
 """Any JSON lines whose rows hold text and a score under usual names: SkyRL, AReaL, verifiers, own scripts.
 
-If a row lacks a step, group or split, names of files and folders, and equal prompts, supply it.
+If a row lacks a step, group or split, it follows from the names of files and folders, and from equal prompts.
 """
 
 import re
@@ -26,7 +26,7 @@ from rolloupe.storage import is_file
 
 MAX_STEP_FOLDERS = 100_000
 KEPT_FILES, KEPT_CHARS = 100_000, 2**26
-"""Number of files whose beginnings are remembered, and of characters in the paths of those with samples."""
+"""The most files whose beginnings are remembered, and the most characters in the paths of those with samples."""
 
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
@@ -93,7 +93,7 @@ class Generic(ByEnding, rows.AnyRows, JsonlFormat):
         return found
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """See `Format`: steps of several epochs, whose samples stand together."""
+        """See `Format`: steps that occur in several epochs, whose samples are mixed."""
         links, reading = files.links_of(run), run.reading
         places = [place for part in run.parts for place in (part.path, *_step_folders(part.path, links))]
         listed = [entry for place in places for entry in files.files(place, links, (*files.JSONL, *rows.TABLES))]
@@ -124,7 +124,7 @@ _LINES, _PARQUET, _DOCUMENTS = rows.LineRows(), rows.ParquetRows(), rows.Documen
 
 
 def _beginnings(listed: list[Location]) -> Iterator[Record]:
-    """The samples among the first records of a few of many files."""
+    """The samples among the first records of a few files of a long list."""
     whole = [place for place in listed if rows.is_read_whole(place)]
     for place in whole[:MAX_FILES]:
         for record in rows.first_rows(place):
@@ -143,9 +143,9 @@ def _samples(
     forced: bool = False,
     fits: Callable[[Record, Roles], bool] = has_sample,
 ) -> list[Record]:
-    """The first samples of a record; of one that is too long to be seen whole, the score may follow its text."""
+    """The first samples of a record; if the record is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_in(record, named)[:LOOKED]  # the first may be of a try that failed
+        found = samples_in(record, named)[:LOOKED]  # the first may be a failed try
     except Unusable:
         return []
     fits = fits if is_whole else has_text
@@ -163,7 +163,7 @@ def _is_part(name: str) -> bool:
 
 
 def _bare(name: str) -> str:
-    """The name of a file without what says what kind it is."""
+    """The name of a file without the suffixes of its kind."""
     name = files.plain_name(name)
     return next((name.removesuffix(ending) for ending in (*files.JSONL, *rows.TABLES) if name.endswith(ending)), name)
 
@@ -194,11 +194,11 @@ def _split(run: RunInfo, name: str) -> str:
 
 
 _samples_in: Lru[tuple[Location, Fields, bool], int] = Lru(KEPT_FILES, KEPT_CHARS)
-"""Files with samples, and their inodes as their folders list them: of a link its own."""
+"""Files with samples, and their inodes in the listings of their folders: a link has its own."""
 
 
 def _may_hold_samples(entry: files.FolderEntry, named: Fields, *, forced: bool) -> bool:
-    """Return whether rows of a file may be samples. A yes holds for as long as it is the same file."""
+    """Return whether rows of a file may be samples. True is remembered while the file stays the same."""
     key = entry.location, named, forced
     if _samples_in.get(key) == entry.inode:
         return True
@@ -217,7 +217,7 @@ def _beginning(location: Location) -> Peek:
 
 @files.while_unchanged(KEPT_FILES)
 def _look(location: Location, named: Fields, forced: bool) -> tuple[bool, bool]:
-    """Return whether a file begins with samples, and whether it may hold some later. Raises OSError."""
+    """Return whether a file begins with samples, and whether samples may follow later. Raises OSError."""
     records, _, is_whole = _beginning(location)
     has_samples = any(_samples(record, is_whole, named=named, forced=forced) for record in records)
     return has_samples, has_samples or not (records or rows.is_read_whole(location))
@@ -225,7 +225,7 @@ def _look(location: Location, named: Fields, forced: bool) -> tuple[bool, bool]:
 
 @files.while_unchanged(KEPT_FILES, errors=(OSError,), otherwise=())
 def _answers_in(location: Location, named: Fields, forced: bool) -> tuple[tuple[str | None, bool], ...]:
-    """The keys of the answers in the first samples of a file, and whether these have a score of any kind."""
+    """For the first samples of a file, the key of the answer, and whether the sample has a score of any kind."""
     answers = []
     for record in _beginning(location).objects:
         for sample in _samples(record, named=named, forced=forced, fits=lambda *_: True):
@@ -243,10 +243,11 @@ def _has_ids(location: Location) -> bool:
 def _with_unscored(
     certain: list[files.FolderEntry], listed: list[files.FolderEntry], named: Fields, *, forced: bool
 ) -> list[files.FolderEntry]:
-    """Files with samples, and those beside them that hold more of them, such as tries that failed.
+    """Files with samples, and files beside them with more samples, such as failed tries.
 
-    Rows of these have the same answers, and a score that is no number; or their names differ from the others in
-    numbers alone, and the rows have an answer or a score. If a person named keys or the format, the answers suffice.
+    Rows of the latter have the same answer keys, and a score that is no number; or the files' names differ from the
+    others in numbers alone, and the rows have an answer or a score. If a person named keys or the format, the answers
+    suffice.
     """
     known = {entry.path for entry in certain}
     if not certain or len(known) == len(listed):

@@ -1,6 +1,6 @@
-"""Hints for a person: why rows hold no sample, which field map would read them, and which keys may name groups.
+"""Hints for a person: the reason why rows hold no sample, the field map that reads them, and keys that may name groups.
 
-A field map is tried on the first rows before it is proposed. Keys of groups follow from a look at some samples.
+A field map is tried on the first rows before it is proposed. Keys of groups are found by examining some samples.
 """
 
 import math
@@ -59,7 +59,7 @@ _space = re.compile(r"\s")
 
 
 def why_unread(records: Sequence[Record]) -> str:
-    """Say why the first rows of a file hold no sample, and what would read them: a field map that was tried on them."""
+    """Say why the first rows of a file hold no sample, and suggest a field map that was tried on them."""
     try:
         first = samples_in(records[0])[0]
     except Unusable as error:
@@ -78,7 +78,7 @@ def why_unread(records: Sequence[Record]) -> str:
 
 
 def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
-    """Say which options would read some rows, which lie in these records."""
+    """Name the options that read the rows in these records."""
     proposed = proposed_map(records)
     named = as_pairs(proposed)
     shows_text = _reads(records, proposed, scored=False)
@@ -106,7 +106,7 @@ def _shown(keys: Iterable[str]) -> str:
 
 
 def _of_other_types(row: Record) -> str:
-    """A remark on usual names whose values have an unusual type; empty without any."""
+    """A remark on usual names whose values have an unusual type, or an empty text."""
     usual = candidates(tuple(row))
     odd = [f"{text.quoted(key)} is an object" for key in usual.of("response")[:1] if isinstance(row[key], dict)]
     odd += [f"{text.quoted(key)} is a text" for key in usual.of("score")[:1] if isinstance(row[key], str)]
@@ -114,7 +114,7 @@ def _of_other_types(row: Record) -> str:
 
 
 def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
-    """A remark on objects of a row that have the same keys as the one with the proposed response; empty without any."""
+    """A remark on objects that have the same keys as the one with the proposed response, or an empty text."""
     before, _, key = (proposed.get("response") or proposed.get("reward", "")).partition(".")
     keys = {path.split(".")[1] for path in proposed.values() if path.startswith(f"{before}.")}
     others = [name for name, value in row.items() if name != before and type(value) is dict and keys <= value.keys()]
@@ -122,7 +122,7 @@ def _alternatives(row: Record, proposed: Mapping[str, str]) -> str:
 
 
 def _reads(records: Sequence[Record], proposed: Mapping[str, str], *, scored: bool) -> bool:
-    """Whether a field map makes a sample with a response of some record; if `scored`, with a finite reward too."""
+    """Whether a field map makes a sample with a response from some record; if `scored`, also with a finite reward."""
     for record in records:
         try:
             samples = samples_in(record, tuple(sorted(proposed.items())))[:SHOWN_KEYS]
@@ -138,14 +138,14 @@ def _reads(records: Sequence[Record], proposed: Mapping[str, str], *, scored: bo
 
 
 def maps_to_text(records: Sequence[Record]) -> bool:
-    """Whether a field map may make scored samples of the first rows of a file; of several rows, texts are enough."""
+    """Whether a field map may make scored samples of a file's first rows; with several rows, texts are enough."""
     proposed = proposed_map(records)
     is_list = bool(proposed) and len(_rows_of(records)) > 1
     return _reads(records, proposed, scored=not is_list)
 
 
 def proposed_map(records: Sequence[Record]) -> dict[str, str]:
-    """Return the keys that fit best, by their names and values, for the roles that rows lack."""
+    """Return the keys that fit best, by their names and values, for the roles that the rows lack."""
     records = _rows_of(records)
     rows = [dict(_leaves(record)) for record in records]
     roles = roles_of(records[0])
@@ -181,7 +181,7 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
 
 
 def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
-    """The map of parallel lists of texts and of scores, which are numbers or members of objects; else empty."""
+    """The map for parallel lists of texts and of scores (numbers, or members of objects); empty without them."""
     lists = {path: value for path, value in row.items() if isinstance(value, list) and len(value) > 1}
     texts = [path for path, value in lists.items() if all(isinstance(item, str) for item in value)]
     scores = {path: value for path, value in lists.items() if all(isinstance(item, int | float) for item in value)}
@@ -198,7 +198,7 @@ def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) -> str:
-    """The member that fits best as a score: a number whose name says so, else a verdict; empty without one."""
+    """The member that fits best as a score: a number whose name suggests one, else a verdict; empty without either."""
     words = {path: _last_words(path) for row in rows for path in row if path not in taken}
     words = {path: own for path, own in words.items() if _NO_SCORE.isdisjoint(own)}
     numbers = [path for path in _by_path(rows, int | float) if path in words and words[path] & _OF_SCORE]
@@ -212,11 +212,11 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
         and all(map(parsers.is_verdict, values))
         and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
     ]
-    return verdicts[-1] if verdicts else ""  # of several, the later ones test more
+    return verdicts[-1] if verdicts else ""  # later verdicts usually test more
 
 
 def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
-    """The path of the first conversation within a value, if `is_answered` of one with an answer; empty without one."""
+    """The path of the first conversation in a value, with an answer if `is_answered`; empty without one."""
     if text.conversation(value) is not None:
         return ""
     for below, _, member in _members_below(value, path, _DEPTH):
@@ -244,7 +244,7 @@ def _leaves(record: Record, before: str = "", depth: int = _DEPTH) -> Iterator[t
 
 
 def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
-    """The records that may be samples: those in a document, else those with the keys that most records have."""
+    """The records that may be samples: the rows in a document, else the records with the keys that most have."""
     kinds = Counter(frozenset(record) for record in records)
     first = max(records, key=lambda record: (kinds[frozenset(record)], len(record)))
     is_document = not any(isinstance(value, str) and len(value) > MAX_PROSE for value in first.values())
@@ -253,7 +253,7 @@ def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
 
 
 def _rows_within(record: Record, depth: int) -> Sequence[Record]:
-    """The first scored objects in a list, or by ids, within a document; empty without any."""
+    """The first scored objects of a list or of an object of ids in a document; empty without any."""
     members = [value for value in (record, *record.values()) if isinstance(value, list | dict) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
@@ -284,8 +284,8 @@ def _by_path(rows: Sequence[dict[str, Any]], kind: Any) -> dict[str, list[Any]]:
 def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int, int, int, int] | None:
     """Rank a member as a text; None if it cannot be one.
 
-    By its name, whether that says that it was made of another member (`rewritten_review` of `review`), whether it is
-    prose, and its length.
+    The criteria are its name, whether the name says that it was made from a different member (`rewritten_review` from
+    `review`), whether it is prose, and its length.
     """
     words, values = words_of(path.rpartition(".")[2]), texts[path]
     named = len(_OF_TEXT[role].intersection(words))
@@ -305,12 +305,12 @@ _OF_CHOICE = frozenset("preference preferred prefer winner better best choice ch
 _OF_RESPONSE = frozenset("response completion output generation answer reply text content messages".split())
 _OF_SCORES = frozenset("score scores reward rewards rating ratings".split())
 _SCORE_DEPTH = 5
-"""Objects and lists within one another in which the scores of responses may lie."""
+"""The depth of nested objects and lists in which the scores of responses may lie."""
 _OF_PROMPT = frozenset("prompt question query problem instruction input task".split())
 
 
 def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
-    """Return the field map of rows whose responses are compared; empty for other rows."""
+    """Return the field map for rows that compare responses; empty for other rows."""
     first = records[0]
     keys = _responses(first)
     has_score = roles.score is not None and not _are_scores(first[roles.score], len(keys))
@@ -330,7 +330,7 @@ def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
 
 
 def _responses(record: Record) -> list[str]:
-    """The keys of responses that are compared: `chosen` and `rejected`, or such as `output_1` and `output_2`."""
+    """The keys of compared responses: `chosen` and `rejected`, or keys such as `output_1` and `output_2`."""
     alike: dict[tuple[str, ...], list[str]] = {}
     pair: list[str] = []
     for key in record:
@@ -346,7 +346,7 @@ def _responses(record: Record) -> list[str]:
 
 
 def _label(key: str) -> str:
-    """The part of a key that tells responses apart: `chosen`, or its last word or number."""
+    """The part of a key that distinguishes responses: `chosen`, or its last word or number."""
     return next((word for word in words_of(key) if word in _PAIR), label_of(key))
 
 
@@ -383,13 +383,13 @@ def _is_answer(value: object) -> bool:
 
 NAMED_FILES = 3
 MAX_KEYS = 200
-"""Of a row, so many keys may name its group."""
+"""The most keys of a row that are considered as names of its group."""
 _REGULAR = 0.75
-"""Of the values of a key that names groups, so many occur equally often."""
+"""The share of a key's values that must occur equally often, if the key names groups."""
 _SUBJECTS = frozenset(
     "group prompt question query problem task item example instance puzzle doc document case exercise scenario".split()
 )
-"""Words in the names of keys that tell a thing to solve from another."""
+"""Words in the names of keys that identify a thing to solve."""
 _NUMBERS = frozenset("id ids idx index no num nr number key hash uid uuid row line".split())
 _NO_GROUP = frozenset(
     """rollout rank seed attempt try trial generation gen completion response candidate answer output choice turn step
@@ -406,7 +406,7 @@ _OF_SHARDS = frozenset(
     generated outputs output results result dump dumps data train training eval val test log logs global step steps
     iter iteration epoch of t z""".split()
 )
-"""Words in the names of files that tell parts of one log from each other."""
+"""Words in the names of files that distinguish the parts of one log."""
 _words = re.compile(r"[a-z]+")
 _id = re.compile(r"(?=[0-9a-f-]*[0-9])[0-9a-f]{8,}(?:-[0-9a-f]{4,})*")
 
@@ -424,9 +424,9 @@ Groups = list[Hashable]
 
 
 def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
-    """Name the keys that may group some rows in another way, each in a sentence with the option that does so.
+    """Return a sentence for each key that may group the rows differently, with the option that does so.
 
-    `rows` follow each other in their files. `is_guessed` says that the key of the group was taken for its name.
+    `rows` follow each other in their files. `is_guessed` means that the group's key was chosen by its name.
     """
     if len(rows) < 2:
         return []
@@ -445,12 +445,12 @@ def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
 
 
 def goes_by_prompt(row: SampleRow) -> bool:
-    """Return whether the group of a row follows from its prompt alone, or from that and its place."""
+    """Return whether a row's group follows from its prompt alone, or from its prompt and its place."""
     return row.group.startswith(parsers.digest(row.prompt))
 
 
 def _mixed(rows: Sequence[GroupedRow], groups: Sequence[list[GroupedRow]], of_prompts: Groups) -> str:
-    """A doubt about groups with different prompts; empty without any, and for the turns of conversations."""
+    """A doubt about groups with different prompts; empty without one, and for the turns of conversations."""
     several = [some for some in groups if len(some) > 1]
     mixed = []
     for some in several:
@@ -469,7 +469,7 @@ def _mixed(rows: Sequence[GroupedRow], groups: Sequence[list[GroupedRow]], of_pr
 
 
 def _merged(groups: Sequence[list[GroupedRow]]) -> str:
-    """A doubt about groups with samples of several models, or of files that seem no parts of one log; else empty."""
+    """A doubt about groups with samples of several models, or of files that seem to be different logs; else empty."""
     first = groups[0][0].record
     of = roles_of(first).group or "prompt"
     model = next((key for key in first if fold(key[:MAX_NAME_CHARS]) in _MODELS), "")
@@ -498,7 +498,7 @@ def _first(names: Sequence[str]) -> str:
 
 
 def _without_parts(file: str) -> str:
-    """The name of a file without what tells parts of one log from each other."""
+    """The name of a file without the words and numbers that distinguish the parts of one log."""
     name = plain_name(file.rpartition("/")[2]).lower()
     stem = _id.sub("", name.partition(".jsonl")[0].rpartition(".")[0] or name.rpartition(".")[0] or name)
     return stem if {*_words.findall(stem)} - _OF_SHARDS else ""
@@ -519,7 +519,7 @@ def _unnamed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
 
 
 def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
-    """The keys whose values may name groups, with these: first those whose names say so, then the finest."""
+    """The keys whose values may name groups, with these groups: keys with such names first, then the finest."""
     found = []
     for key in islice(_names(rows[0].record), MAX_KEYS):
         words = {*words_of(key)}
@@ -536,7 +536,7 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
             counts = Counter({group: count for group, count in counts.items() if group not in last.values()})
         usual, often = Counter(counts.values()).most_common(1)[0]
         if distinct > 1 and usual > 1 and often >= _REGULAR * len(counts):
-            # rows of a group follow each other, or under the name of a number more groups are than rows in each
+            # rows of a group follow each other; or the key is a number, with more groups than rows in each
             runs = sum(1 for _ in groupby(zip(groups, (file for _, _, file in rows), strict=True)))
             count = len({*groups})
             if is_named or runs <= count * 1.25 or (words & _NUMBERS and count * count >= 2 * len(groups)):
@@ -545,7 +545,7 @@ def _candidates(rows: Sequence[GroupedRow]) -> Iterator[tuple[str, Groups]]:
 
 
 def _names(record: Record) -> Iterator[str]:
-    """The keys of a record that may name a group, those of its objects too, as `--group-by` takes them."""
+    """The keys of a record, and of its objects, that may name a group, as `--group-by` takes them."""
     roles = roles_of(record)
     taken = {*roles[:7], roles.status_key, roles.advantage, *roles.counts.values()}  # all but the environment
     for key, value in record.items():
@@ -564,6 +564,6 @@ def _same(some: Groups, others: Groups) -> bool:
 
 
 def _follows(some: Groups, others: Groups) -> bool:
-    """Whether each value of `others` comes with a single value of `some`."""
+    """Whether each group of `others` lies within a single group of `some`."""
     pairs = {*zip(some, others, strict=True)}
     return len(pairs) == len({right for _, right in pairs})

@@ -1,4 +1,4 @@
-"""The usual names: the member of a row that is its prompt, its response, its score, its step, and so on.
+"""The usual names of a row's members: its prompt, its response, its score, its step, and so on.
 
 A name is known however it is written (`group_id`, `groupId`, `Group ID`). A row without a usual name for its prompt,
 its response, its score or its step may have a name that ends in one of the usual words, such as `decoded_completion`.
@@ -60,8 +60,8 @@ USUAL: dict[str, Names] = {
 }
 """The usual names of each role, the most usual first; a weak one counts in a row without any other.
 
-An outcome is a verdict, the reward of a row that has no other: true and false before a number. `truncated` says whether
-a sample was cut short.
+An outcome is a verdict, and the reward of a row without any other: a truth value is preferred to a number. `truncated`
+says whether a sample was cut short.
 """
 _ENDINGS = {
     "prompt": ("prompt", "question", "query", "problem", "instruction"),
@@ -69,12 +69,12 @@ _ENDINGS = {
     "score": ("reward", "score"),
     "step": ("step", "iteration", "iter"),
 }
-"""The last words of names that tell a role where no usual name does, the surest first."""
+"""The last words of names that indicate a role if no usual name does, the surest first."""
 _OF_ANOTHER = frozenset(
     """num n max min total env mean avg std system reference ref parsed extracted expected gold golden target correct
     true gt label canonical best worst chosen rejected first last""".split()
 )
-"""Words in names that end in such a word and mean something else."""
+"""Words that change the meaning of a name with such a last word."""
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
@@ -84,20 +84,20 @@ _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
 KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
-"""Number of kinds of rows for which results are kept, and the most keys and characters that such a row may have."""
+"""The most sets of keys with cached results, and the most keys and characters of such a set."""
 KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
-"""Of rows with more or longer keys, results are kept for so few: the samples of one record have the same keys."""
+"""The most cached results for larger sets: the samples of one record have the same keys."""
 
 Test = Callable[[object], bool]
 T = TypeVar("T")
 
 
 class NamedKeys(NamedTuple):
-    """The keys of a row by the roles that their names say, the most usual first."""
+    """The keys of a row by the roles that their names indicate, the most usual first."""
 
     by_role: dict[str, Names]
     counts: dict[str, Names]
-    """Those of token counts: `prompt`, `response`, `total`."""
+    """The keys of token counts, by `prompt`, `response`, `total`."""
     may_be_sample: bool
     """Whether a key has a usual name of a text or a score."""
 
@@ -123,7 +123,7 @@ class Roles(NamedTuple):
     weak_step: str | None = None
 
     def with_usual(self, usual: "Roles") -> "Roles":
-        """Return these roles; an open one of group, label, environment or status gets the usual key."""
+        """Return these roles, with the usual keys for a missing group, label, environment or status."""
         own = {*self[:9], *self.counts.values()}
         more = {
             role: key
@@ -140,7 +140,7 @@ class Roles(NamedTuple):
         return f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
 
     def texts(self, record: Record) -> tuple[Any, Any]:
-        """Prompt and response; of messages alone, the response begins at the first assistant message."""
+        """Prompt and response; in a conversation, the response begins at the first assistant message."""
         prompt = _unpack(record.get(self.prompt)) if self.prompt else None
         if self.messages is None:
             if self.response or not isinstance(prompt, list):
@@ -162,7 +162,7 @@ class Roles(NamedTuple):
         """The status, from a word or from keys that imply it."""
         value = record[self.status_key] if self.status_key else None
         error = record.get("error")
-        is_verdict = isinstance(value, bool) and isinstance(error, str)  # what a grader says of an answer that ended
+        is_verdict = isinstance(value, bool) and isinstance(error, str)  # a grader's verdict on an answer that ended
         if error and not is_verdict and (self.status_key == "error" or not isinstance(value, str)):
             return "error", "error"
         if isinstance(value, str):
@@ -266,7 +266,7 @@ def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
 
 
 def _first_read(record: Record, keys: Iterable[str], read: Callable[[object], object]) -> str | None:
-    """The first of some keys whose value can be read, as `_first`."""
+    """The first of some keys whose value `read` accepts; a plain loop, like `_first`."""
     for key in keys:
         if read(record[key]) is not None:
             return key
@@ -295,7 +295,7 @@ def keep_by_keys(of_keys: Callable[[Names], T]) -> Callable[[Names], T]:
 
 @keep_by_keys
 def candidates(keys: Names) -> NamedKeys:
-    """Sort the keys of a row by the roles that their names say."""
+    """Sort the keys of a row by the roles that their names indicate."""
     plain: dict[str, list[str]] = {}
     for key in keys:
         if len(key) <= MAX_NAME_CHARS:
@@ -316,7 +316,7 @@ def candidates(keys: Names) -> NamedKeys:
                  and words & {"reward", "score"}]  # fmt: skip
         by_role["score"] = tuple(parts) if len(parts) == 1 else ()
     elif len(by_role["score"]) > 1 and not _keys_called("score", plain):
-        by_role["score"] = ()  # several parts of a reward, of which none is the whole
+        by_role["score"] = ()  # several parts of a reward, none of them the whole
     outcomes = _keys_called("outcome", plain) or tuple(
         key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key))
     )
@@ -366,7 +366,7 @@ def words_of(key: str) -> list[str]:
 
 
 def weak_group(record: Record) -> str | None:
-    """Return what may name the group of a row without a prompt."""
+    """Return the key that may name the group of a row without a prompt."""
     key = _first_read(record, candidates(tuple(record)).of("weak_group"), parsers.name)
     return parsers.name(record[key]) if key else None
 
@@ -382,7 +382,7 @@ def has_text(record: Record, roles: Roles) -> bool:
 
 
 def has_sample(record: Record, roles: Roles) -> bool:
-    """Whether a row is certainly a sample: it has a text and a score; of several scores, the answer is not empty."""
+    """Whether a row is certainly a sample: it has a text and a score; with several scores, a non-empty answer."""
     if roles.score is None or not has_text(record, roles):
         return False
     return type(record[roles.score]) is not list or any(record[key] for key in (roles.response, roles.messages) if key)
@@ -390,11 +390,11 @@ def has_sample(record: Record, roles: Roles) -> bool:
 
 _LISTS = {fold(name) for role in ("prompt", "response", "weak_response", "messages", "score") for name in USUAL[role]}
 _LISTS.add("error")
-"""The names whose value may be a list with a meaning of its own, without a last s."""
+"""The names, without a final s, whose value may be a list with its own meaning."""
 
 
 def is_aside(key: str) -> bool:
-    """Whether a list under this key is never more than a token series or an extra field."""
+    """Whether a list under this key can only be a token series or an extra field."""
     folded = _folded(key[:MAX_NAME_CHARS])
     return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
@@ -435,7 +435,7 @@ def _is_score(value: object) -> bool:
 
 
 def _is_verdict(key: str, value: object) -> bool:
-    """Whether a value is true or false, or a share under a usual name; in a list, each member."""
+    """Whether a value, or each member of a list, is true or false, or a share under a usual name."""
     if isinstance(value, list):
         return bool(value) and all(_is_verdict(key, verdict) for verdict in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS

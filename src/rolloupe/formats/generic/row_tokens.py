@@ -1,11 +1,11 @@
-"""The members of a row that hold its tokens: strings, ids, series and masks, whatever they are called.
+"""The members of a row that hold its tokens: strings, ids, series and masks, under many names.
 
 Logprobs and alternatives come as inference servers and recorders write them: OpenAI's API (`logprobs.content` of chat
 completions; `tokens`, `token_logprobs`, `top_logprobs` of legacy completions); vLLM's `vllm/logprobs.py`
 (`SampleLogprobs`, for each token an object from ids to `{"logprob", "rank", "decoded_token"}`, the sampled one first;
 `FlatLogprobs`, the same in flat lists); SGLang's `meta_info` (`output_token_logprobs` and `output_top_logprobs`,
-triples of logprob, id and text or null); TGI's `details.tokens` (objects with `id`, `text`, `logprob`). Lists of pairs
-are what scripts make of these.
+triples of logprob, id and text or null); TGI's `details.tokens` (objects with `id`, `text`, `logprob`). Scripts
+convert these to lists of pairs.
 """
 
 import math
@@ -37,7 +37,7 @@ LOGPROBS: Final = (
 """Other names of `logprobs`."""
 TOP_LOGPROBS: Final = "top_logprobs"
 STRINGS: Final = ("response_tokens", "token_strings", "completion_tokens", "output_tokens", "tokens")
-"""Lists of texts; if they hold numbers, of ids."""
+"""Lists of token texts; if they hold numbers, lists of ids."""
 IDS: Final = (
     "completion_ids", "response_ids", "output_ids", "response_token_ids", "completion_token_ids", "output_token_ids",
     "generated_token_ids", "generation_token_ids",
@@ -46,7 +46,7 @@ PROMPT_IDS: Final = ("prompt_ids", "prompt_token_ids", "prompt_tokens")
 WHOLE_IDS: Final = ("input_ids", "token_ids", "tokens", "full_ids", "all_ids", "sequence_tokens", "sequence_ids")
 """Ids of the response alone, or of the prompt as well."""
 TARGETS: Final = "labels"
-"""The ids of trained tokens, as PyTorch's losses take them: -100 for any other."""
+"""The ids of trained tokens, as PyTorch's losses take them: -100 for all other tokens."""
 MASKS: Final = (*tokens.LOSS_MASKS, tokens.ATTENTION)
 META: Final = "meta_info"
 UNTRAINED: Final = -100
@@ -64,7 +64,7 @@ _KINDS: Final = {
     **dict.fromkeys((TOP_LOGPROBS, TOP_OF_SGLANG), "alternatives"),
     TARGETS: "targets",
 }
-"""The members that hold tokens, and what each holds: the name of an array, or a word; the first of a kind counts."""
+"""The members that hold tokens, each with its kind: the name of an array, or a word; the first of a kind counts."""
 _ORDER: Final = {key: number for number, key in enumerate(_KINDS)}
 _OTHER_NAMES: Final = {
     **dict.fromkeys(("logps", "per_token_logps", "logprob", "token_log_probs", "response_log_probs"), "log_probs"),
@@ -77,17 +77,17 @@ _OTHER_NAMES: Final = {
 _USUAL: Final = {fold(name): usual for name, usual in _OTHER_NAMES.items()} | {
     fold(key): key for key in reversed(_KINDS)
 }
-"""The usual name of each member, however it is written; the first of the usual ones counts."""
+"""The usual name for each folded name of a member; the first usual name counts."""
 
 
 def needs_length(key: str) -> bool:
-    """Return whether a scan asks a list under this key for nothing but its length."""
+    """Return whether a scan needs only the length of a list under this key."""
     return _USUAL.get(fold(key), key) not in _WITH_VALUES
 
 
 @keep_by_keys
 def token_members(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """The keys of a row that may hold tokens, with their usual names, in the order in which they count."""
+    """The keys of a row that may hold tokens, with their usual names, in order of precedence."""
     named = ((key, _USUAL[folded]) for key in keys if len(key) < MAX_NAME_CHARS and (folded := fold(key)) in _USUAL)
     return tuple(sorted(named, key=lambda pair: (_ORDER[pair[1]], pair[0] != pair[1])))
 
@@ -97,19 +97,19 @@ class RowTokens(NamedTuple):
 
     strings: Any = ()
     ids: Any = ()
-    """Of the response; of prompt and response where `is_whole`."""
+    """The ids of the response, or of prompt and response if `is_whole`."""
     prompt_ids: Any = ()
     arrays: Mapping[str, Any] = {}
-    """By the names of their series and masks."""
+    """Arrays by the names of their series and masks."""
     keys: Mapping[str, str] = {}
-    """The members of the row that all of this is in, and what each holds: the name of an array, or a word."""
+    """The row's members that hold all of this, each with its kind: the name of an array, or a word."""
     top: object = None
-    """What holds the alternatives."""
+    """The value that holds the alternatives."""
     is_whole: bool = False
 
     @property
     def pieces(self) -> Sequence[object]:
-        """The tokens one by one, with their padding; empty if only arrays tell of them."""
+        """The tokens one by one, with their padding; empty if the row has only arrays."""
         return cast("Sequence[object]", self.ids if self.is_whole or not len(self.strings) else self.strings)
 
     @property
@@ -119,7 +119,7 @@ class RowTokens(NamedTuple):
 
     @property
     def may_be_padded(self) -> bool:
-        """False if a mask counts the first token and the last, so that neither is padding."""
+        """False if a mask counts both the first and the last token, so neither is padding."""
         count = len(self.pieces)
         masks = (values for name, values in self.arrays.items() if name in _IS_MASK)
         return not any(len(values) == count and values[0] == values[-1] == 1 for values in masks)
@@ -131,12 +131,12 @@ class RowTokens(NamedTuple):
 
 
 class RowExtent(NamedTuple):
-    """The tokens of a row that are no padding: how many are the prompt's, None if unknown, and the response's."""
+    """The tokens of a row without padding: the number in the prompt, None if unknown, and in the response."""
 
     span: tokens.UnpaddedSpan
     prompt: int | None
     response: int | None
-    """None if neither strings nor ids say so."""
+    """None if the row has neither strings nor ids."""
 
 
 _NONE: Final = RowTokens()
@@ -157,7 +157,7 @@ def row_tokens(record: Record) -> RowTokens:
     for key, usual in names:
         value, what = record[key], _KINDS[usual]
         if what == "ids" and type(value) is list and value and isinstance(value[0], dict):
-            what = "logprobs"  # objects of a token each
+            what = "logprobs"  # one object for each token
         if what in _ARRAYS:
             if what not in arrays and _is_flat(value, what):
                 arrays[what], keys[key] = value, what
@@ -192,7 +192,7 @@ def holds_ids(record: Record) -> bool:
 
 
 def _is_flat(value: object, what: str) -> bool:
-    """Whether a value is an array of numbers, or of texts of them or flags: its first that is not null tells."""
+    """Whether a value is an array of numbers, flags, or texts of them, judging by its first non-null element."""
     if isinstance(value, np.ndarray):
         return bool(len(value))
     if not isinstance(value, list) or not value:
@@ -210,7 +210,7 @@ def _begins_with(value: list[Any] | tokens.Floats, kind: type) -> bool:
 
 
 def with_choice(record: Record) -> Record:
-    """Return a row with what the one choice of a completion holds that it stores whole, as a server has sent it.
+    """Return a row with the members of the only choice in a completion that it stores as a server sent it.
 
     Source: the objects of OpenAI's API, with `choices[].message`, or `text`, and `choices[].logprobs`; vLLM adds
     `token_ids` and `prompt_token_ids`. The completion is the row itself, or a member in place of the response.
@@ -242,9 +242,9 @@ def with_choice(record: Record) -> Record:
 
 
 def extent_of(found: RowTokens, prompt: int | None, pad: str) -> RowExtent:
-    """Return where the tokens of a row begin and end. Masks, which may be long lists, are read only where they tell.
+    """Return where the tokens of a row begin and end. Masks, which may be long lists, are read only if they matter.
 
-    `prompt` is how long the row says that its prompt is, and `pad` a string that is only ever padding at the end.
+    `prompt` is the length of the prompt according to the row, and `pad` a string that is always padding at the end.
     """
     pieces = found.pieces
     span = tokens.unpadded(pieces, found.masks() if found.may_be_padded else {})
@@ -264,9 +264,9 @@ def extent_of(found: RowTokens, prompt: int | None, pad: str) -> RowExtent:
 
 
 def _prompt_of(found: RowTokens, span: tokens.UnpaddedSpan) -> int | None:
-    """How many of the ids of prompt and response are the prompt's: those before the first trained one, if known.
+    """The number of ids that belong to the prompt: those before the first trained token, if known.
 
-    Arrays of one length, less than that of the ids, cover the response.
+    Arrays that all have one length, shorter than the ids, cover the response.
     """
     for name, values in found.arrays.items():
         if name in tokens.LOSS_MASKS and tokens.length(values) == len(found.ids):
@@ -285,9 +285,9 @@ class AlignedRow(NamedTuple):
     total: int
     series: Mapping[str, tokens.Floats]
     masks: Mapping[str, tokens.Floats]
-    """As the row has them, under their own names."""
+    """The masks under the row's own names."""
     lost: frozenset[str]
-    """What has no place: names of arrays, as `RowTokens.keys` has them."""
+    """The arrays that fit nowhere, by their names in `RowTokens.keys`."""
     notes: list[str]
 
 
@@ -376,11 +376,11 @@ class SampledTokens(NamedTuple):
     strings: list[str]
     ids: list[int]
     top: object
-    """What holds the alternatives: see `alternatives_of`."""
+    """The value that holds the alternatives: see `alternatives_of`."""
 
 
 def alternatives_of(value: object) -> Alternatives:
-    """Read an entry for each of the last tokens, the likeliest first; leave out what is no text with a number.
+    """Read an entry for each of the last tokens, the likeliest first; leave out all but texts with numbers.
 
     An entry is a list of pairs, of triples of SGLang or of objects with `token` and `logprob`, an object of logprobs
     by token, or an object with a member `top_logprobs` that is one of these.
@@ -396,7 +396,7 @@ def alternatives_of(value: object) -> Alternatives:
 def sampled_tokens(value: object) -> SampledTokens | None:
     """Read the logprobs of sampled tokens that are more than a list of numbers; None for anything else.
 
-    What is no number stays among the logprobs, so that each keeps its place.
+    Other values stay among the logprobs, so that each keeps its place.
     """
     if isinstance(value, dict):
         return _of_object(value)
@@ -434,7 +434,7 @@ def _of_objects(entries: Sequence[Any]) -> SampledTokens | None:
 
 
 def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
-    """Objects of logprobs by token or id, of which the first is the sampled one if they say more than a number."""
+    """Objects of logprobs by token or id; in objects with more than a number, the first is the sampled token."""
     logprobs: list[Any] = []
     names: list[tuple[str | None, int | None]] = []
     for entry in entries:
@@ -458,14 +458,14 @@ def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
     if not any(are_tokens):
         are_tokens = [bool(column) and all(_id(item) is not None for item in column) for column in columns]
         if are_tokens[0] == are_tokens[1]:
-            return None  # their types do not say which is the logprob
+            return None  # their types do not show which one is the logprob
     token, logprob = (0, 1) if are_tokens[0] else (1, 0)
     names = [(_text(entry[2]) if len(entry) == 3 else _text(entry[token]), _id(entry[token])) for entry in listed]
     return _tokens([entry[logprob] for entry in listed], names, None)
 
 
 def _of_flat(starts: list[Any], ids: list[Any], values: list[Any], texts: object) -> SampledTokens | None:
-    """VLLM's flat lists: of each token a piece of them, which begins with the sampled one."""
+    """VLLM's flat lists: each token has a slice of them, which begins with the sampled token."""
     pieces = texts if isinstance(texts, list) and len(texts) == len(ids) else [None] * len(ids)
     edges = [*starts, len(ids)]
     if len(values) != len(ids) or any(_id(edge) is None for edge in edges) or any(a >= b for a, b in pairwise(edges)):

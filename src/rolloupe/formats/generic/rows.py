@@ -35,15 +35,15 @@ _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
 
 class NamedRows(RecordFormat):
-    """A format whose rows hold the parts of a sample under usual names; `roles` says under which."""
+    """A format whose rows hold the parts of a sample under usual names, which `roles` finds."""
 
     series_in_samples = True
     pad: ClassVar[str] = ""
-    """The token that pads responses, if the framework has one of its own."""
+    """The token that pads responses, if the framework defines one."""
     scores_tokens: ClassVar[bool] = False
-    """True if a list of rewards is always one of the tokens, whether the record tells their number or not."""
+    """True if a list of rewards always has one for each token, even if the record lacks their number."""
     cuts_arrays: ClassVar[bool] = True
-    """False if a list of numbers may be more than a token series or an extra field: see `may_cut`."""
+    """False if lists of numbers may have other uses than token series and extra fields: see `may_cut`."""
 
     def roles(self, record: Record) -> Roles:
         """Return the keys that the format knows; `known_roles` fills the other roles."""
@@ -168,7 +168,7 @@ def _group(roles: Roles, record: Record) -> str | None:
 
 
 def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
-    """The tokens of a row; a list of scores counts among them if it has a number for each."""
+    """The tokens of a row; a list of scores is a series if it has a number for each token."""
     found = row_tokens.row_tokens(record)
     scores = record[roles.score] if roles.score else None
     count = tokens.length(scores)
@@ -191,7 +191,7 @@ def number_row(row: SampleRow, number: int) -> SampleRow:
 
 
 class OwnNames(NamedRows):
-    """A format that names the key of each role; roles that it does not name have none."""
+    """A format that names the key of each role; other roles have none."""
 
     names: ClassVar[dict[str, str]] = {}
     counts: ClassVar[dict[str, str]] = {}
@@ -212,10 +212,10 @@ LOOKED_BYTES = 2**25
 FIRST_ROWS = 8
 HEAD_BYTES = 2**12
 KEPT_BYTES = 2**26
-"""As many as a line may have."""
+"""As many bytes as a line may have."""
 
 _prepared: Lru[tuple[object, ...], Record] = Lru(entries=2, total=KEPT_BYTES)
-"""Prepared records by their bytes, or by their places: samples of one are loaded one after another."""
+"""Prepared records by their bytes or their places: the samples of a record are usually loaded in sequence."""
 
 
 def ending_of(path: str) -> str:
@@ -224,7 +224,7 @@ def ending_of(path: str) -> str:
 
 
 class DividedRecord(Record):
-    """A record that holds several samples, with these."""
+    """A record that holds several samples, and these samples."""
 
     def __init__(self, record: Record, samples: list[Record]) -> None:
         super().__init__(record)
@@ -321,7 +321,7 @@ class DocumentRows(AnyRows):
                     if record is not None:
                         yield from self.rows_of(run, source, self.prepared(run, record), begin, end - begin)
                         continue
-                except Exception as error:  # a defect of ours must not cost the rows after it
+                except Exception as error:  # a defect of this code must not cost the rows after it
                     reason = self._why_not(error)  # noqa: PLW2901
                 yield Problem(source=source.name, reason=reason, start=begin, stop=end, transient=may_grow)
 
@@ -379,7 +379,7 @@ def is_read_whole(location: Location) -> bool:
 
 
 def _state_of_beginning(location: Location) -> tuple[int, int, int]:
-    """The state of a file's beginning, without the time if the file is longer: it may grow."""
+    """The state of a file's beginning; a longer file may grow, so its time is left out."""
     inode, size, changed = stamp_of(location)
     return (inode, size, changed) if size < HEAD_BYTES else (inode, HEAD_BYTES, 0)
 
@@ -392,7 +392,7 @@ def _begins_document(location: Location) -> bool:
 
 
 def first_rows(location: Location) -> tuple[Record, ...]:
-    """Return the first rows of a table, long values cut short; nothing of an unreadable file."""
+    """Return the first rows of a table, with long values cut short; none for an unreadable file."""
     try:
         return rows_at_start(location)
     except OSError:

@@ -1,12 +1,12 @@
 """The samples in one record: itself, or several.
 
 A record may hold the responses of a group, or a whole batch: lists that run in parallel (`completions`, `rewards`),
-numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. What is no
-list of that length is shared. The texts and facts of a sample may also lie in objects of its record (`{"output":
-{"text": ..., "finish_reason": ...}}`).
+numbered members (`completion_0`, `reward_0`), a list of objects that are samples, or objects by their ids. All samples
+share any other member. The texts and facts of a sample may also lie in objects of its record (`{"output": {"text":
+..., "finish_reason": ...}}`).
 
-A person's field map goes before all of this: its keys lie in the record, or in the objects of a list below it or by
-their ids, and what they name is not divided otherwise.
+A person's field map takes precedence: its keys lie in the record, or in objects below it, in a list or by their ids,
+and the values that it names are not divided in any other way.
 """
 
 import re
@@ -35,16 +35,16 @@ from rolloupe.formats.reading.records import Record, Uncut, Unusable
 MAX_SAMPLES = 100_000
 """Of one record."""
 MAX_SHARED = 2**28
-"""Characters that the samples of one record may share, counted once for each sample."""
+"""The most characters that the samples of one record may share, counted once for each sample."""
 AS_LINES = "write a line for each sample, to a file that ends in .jsonl"
 MEMBER_CHARS = 128
-"""Memory that a shared member takes in each sample, in characters; so does each member of a shared object or list."""
+"""The cost, in characters, of a shared member in each sample, and of each member of a shared object or list."""
 COPIED_CHARS = 4
-"""Copies of each character in a shared list of messages: each sample makes a text of its own."""
+"""The copies of each character in a shared list of messages: each sample makes its own text."""
 MAX_DEPTH = 4
-"""Objects within one another."""
+"""The most levels of nested objects."""
 LOOKED = 8
-"""Number of objects of a list that are searched for the keys of a field map."""
+"""The most objects of a list that are searched for the keys of a field map."""
 _NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
 _OBJECTS = frozenset(
     """meta metadata info extra extra_info extra_fields data sample example input inputs output outputs result results
@@ -56,7 +56,7 @@ _OBJECTS = frozenset(
 _ANSWERS = frozenset("output outputs response completion generation result modeloutput".split())
 """Names of objects whose text is the response."""
 _OF_ONE = frozenset(("steps", "turns", "actions", "events", "toolcalls", "history"))
-"""Lists of what one sample did, whose rewards are parts of its own."""
+"""Lists of the steps of one sample, whose rewards are parts of its reward."""
 _TEXTS = ("text", "content", "message")
 _NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
 """Lists that belong to a prompt, however long they are."""
@@ -65,7 +65,7 @@ _NUMBERS = frozenset((int, float, bool))
 
 
 def samples_of(record: Record, depth: int = MAX_DEPTH) -> list[Record]:
-    """Return the samples of a record; one that is a sample, or holds none, alone. Raises `Unusable`."""
+    """Return the samples of a record; the record itself if it is a sample or holds none. Raises `Unusable`."""
     found = _by_number(record)
     if not found and _may_hold_several(record):
         ways = (_by_group, _in_lists, _in_list, _within, _by_id) if depth else ()
@@ -75,7 +75,7 @@ def samples_of(record: Record, depth: int = MAX_DEPTH) -> list[Record]:
 
 
 def _may_hold_several(record: Record) -> bool:
-    """Whether a member may be divided: an object or a list, but no list of numbers and no conversation."""
+    """Whether some member can be divided: an object or a list, but not a list of numbers or a conversation."""
     for value in record.values():
         if type(value) is dict:
             return True
@@ -109,7 +109,7 @@ def _by_number(record: Record) -> list[Record] | None:
 
 @keep_by_keys
 def _members_by_number(keys: Names) -> dict[str, dict[int, str]]:
-    """The keys that end in numbers, by their names without these."""
+    """The keys that end in numbers, by their names without the numbers."""
     found: dict[str, dict[int, str]] = {}
     for key in keys:
         if key[-1:].isdigit() and (match := _NUMBERED.fullmatch(key[:100])):
@@ -129,7 +129,7 @@ def _in_list(record: Record, depth: int) -> list[Record] | None:
     samples: list[Record] = []
     for number, own in enumerate(listed):
         of_lists = {name: other[number] for name, other in lists.items()}
-        members = _with_response(own) if isinstance(own, dict) else {}  # which becomes a problem
+        members = _with_response(own) if isinstance(own, dict) else {}  # an element without members becomes a problem
         samples += samples_of(shared | of_lists | members, depth - 1)
         _check_size(size, len(samples))
     return samples
@@ -144,7 +144,7 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
     others = lift(answer | others, depth - 1)
     roles = roles_of(others)
     messages = text.conversation(others[roles.messages]) if roles.messages else None
-    if messages is not None and not roles.prompt and not text.answers_in(messages):  # they are the prompt
+    if messages is not None and not roles.prompt and not text.answers_in(messages):  # these messages are the prompt
         others = {"prompt" if key == roles.messages else key: value for key, value in others.items()}
     others = {name: other for name, other in others.items() if name not in answer}
     lists = {name: other for name, other in others.items() if _is_column(name, other, len(listed))}
@@ -153,7 +153,7 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
         above = candidates(tuple(others))
         left_out |= {*above.of("response", "messages")} - {*above.of("weak_response")}
     for name, other in others.items():
-        if parsers.is_messages(other) and text.conversation(other) is None:  # other samples, or sums of them
+        if parsers.is_messages(other) and text.conversation(other) is None:  # other samples, or summaries of them
             left_out.add(name)
     return {name: other for name, other in others.items() if name not in left_out}, lists
 
@@ -166,7 +166,7 @@ def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[An
 
 
 def holds_objects(listed: list[Any]) -> bool:
-    """Whether a list holds objects that are no messages, and nothing else but null."""
+    """Whether a list holds only null and objects that are not messages."""
     first = next((own for own in listed if own is not None), None)
     return isinstance(first, dict) and not text.is_message(first)
 
@@ -177,7 +177,7 @@ def _fullest(listed: Sequence[Any]) -> Record:
 
 
 def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
-    """Whether the objects in a list are samples, and not steps or alternatives; their record has the `scores`."""
+    """Whether the objects in a list are samples, not steps or alternatives; `scores` are those of their record."""
     first = _fullest(listed)
     if not all(own is None or isinstance(own, dict) for own in listed):
         return False
@@ -193,7 +193,7 @@ def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> boo
 
 
 def _is_group(record: Record) -> bool:
-    """Whether an element of a list holds the responses and rewards of a group itself."""
+    """Whether an element of a list is itself a group, with responses and rewards."""
     try:
         samples = in_columns(record) or _by_number(record)
     except Unusable:
@@ -221,7 +221,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
             if column is not None and column.keys() == rows
         }
         return in_columns(columns) if rows and len(columns) == len(record) else None
-    members = _fullest(listed).keys()  # which those that make up one sample do not share
+    members = _fullest(listed).keys()  # the members of one sample do not share these keys
     alike = sum(own is not None and not members.isdisjoint(own) for own in listed)
     if not holds_objects(listed) or 2 * alike <= len(listed) or not _are_samples(None, "", listed, depth):
         return None
@@ -235,7 +235,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
 
 
 def _by_group(record: Record, depth: int) -> list[Record] | None:
-    """The samples of an object whose members are lists of samples, such as one for each task."""
+    """The samples of an object whose members are lists of samples, such as a list for each task."""
     listed = [*record.values()]
     if len(listed) < 2 or not all(type(some) is list and (not some or holds_objects(some)) for some in listed):
         return None
@@ -247,14 +247,14 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
     return [
         sample
         for key, some in record.items()
-        if not (len(some) < len(longest) and some and some[0] in longest)  # such as the failed ones, beside all
+        if not (len(some) < len(longest) and some and some[0] in longest)  # such as the failed, next to all
         for own in some
         for sample in samples_of(with_group(key, own), depth - 1)
     ]
 
 
 def with_group(key: str, record: Record) -> Record:
-    """A record with a group of this name, or with the name before that of its own group. A prompt needs no group."""
+    """A record with this group, or with this name before that of its own group. A prompt needs no group."""
     roles = roles_of(record)
     if roles.group:
         name = str(record[roles.group])
@@ -298,7 +298,7 @@ def _facts_of(record: Record) -> Record:
 
 
 def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
-    """The texts and numbers of a record that objects below it lack, without its scores; and the members asked for."""
+    """The texts and numbers of a record, without scores, that the objects below it lack; and the members in `asked`."""
     named = candidates(tuple(record))
     scores = {*named.of("score", "outcome")}
     theirs = {key for own in below[:LOOKED] for key in own}
@@ -311,7 +311,7 @@ def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str]
 
 
 def check_shared(shared: Record, count: int) -> Record:
-    """Return what `count` samples share. Raises `Unusable` for too many samples, or if they share too much."""
+    """Return `shared`. Raises `Unusable` for too many samples, or if they share too much."""
     _check_size(_size_of(shared), count)
     return shared
 
@@ -348,7 +348,7 @@ def in_columns(record: Record) -> list[Record] | None:
 
 
 def _inner_columns(value: object, count: int) -> dict[str, list[Any]]:
-    """The lists in an object with an element for each sample: all, or those with facts about samples."""
+    """The lists of an object that have an element for each sample: all, or those with facts about samples."""
     if type(value) is not dict:
         return {}
     columns = {name: column for name, column in value.items() if _length(column) == count}
@@ -397,7 +397,7 @@ def _size_of(shared: Record) -> int:
 
 
 def _check_size(shared: int, count: int) -> None:
-    """Raise `Unusable` if a record has too many samples, or these share too much."""
+    """Raise `Unusable` if a record has too many samples, or if the samples share too much."""
     if count > MAX_SAMPLES:
         raise Unusable(f"{count:,} samples in one record; at most {MAX_SAMPLES:,} are read. Next: {AS_LINES}")
     if count > 1 and shared * count > MAX_SHARED:
@@ -419,7 +419,7 @@ def is_text(value: object) -> bool:
 
 
 def _is_column(key: str, value: object, count: int) -> bool:
-    """Whether a list has an element for each sample, and is not of a shared prompt."""
+    """Whether a list has an element for each sample, and does not belong to a shared prompt."""
     if _length(value) != count or key in _NO_COLUMNS:
         return False
     return text.conversation(value) is None
@@ -435,7 +435,7 @@ def _length(value: object) -> int | None:
 
 
 def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
-    """A record with those members of its objects that fill its open roles."""
+    """A record, with the members of its objects that fill its open roles."""
     if not depth or not any(type(value) is dict and fold(key) in _OBJECTS for key, value in record.items()):
         return record
     lifted = dict(record)
@@ -460,7 +460,7 @@ def lift(record: Record, depth: int = MAX_DEPTH) -> Record:
 
 
 def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
-    """The members of an object that fill open roles of its record, from the role number `first` on."""
+    """The members of an object that fill open roles of its record, starting with role number `first`."""
     named = candidates(tuple(inner))
     members = token_members(tuple(inner))
     if not (members or named.by_role or named.counts):
@@ -484,7 +484,7 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
 
 
 def _answer_names(record: Record | None) -> Sequence[str]:
-    """The names that the text of an answer's object may have, the likeliest first."""
+    """The likely names of the text in an answer's object, the likeliest first."""
     return (*_TEXTS, *(candidates(tuple(record)).of("weak_response") if record else ()))
 
 
@@ -498,11 +498,11 @@ def _with_response(record: Record, names: Sequence[str] = _TEXTS) -> Record:
 
 
 MAX_NAMED_DEPTH = 6
-"""Objects and lists within one another, below which the keys of a field map may lie."""
+"""The most levels of objects and lists above the keys of a field map."""
 
 
 def samples_in(record: Record, named: Fields = ()) -> list[Record]:
-    """Return the samples of a record, under a field map if there is one; one that is a sample, or holds none, alone.
+    """Return the samples of a record, under a field map if given; the record itself if it is a sample or holds none.
 
     Raises `Unusable` if responses and rewards differ in number, or if the samples share too much.
     """
@@ -523,7 +523,7 @@ def samples_in(record: Record, named: Fields = ()) -> list[Record]:
 
 
 def _samples_under(record: Record, named: Fields) -> list[Record]:
-    """The samples of a record with the members that a person named: only these divide it."""
+    """The samples of a record: only the members that a person named divide it."""
     names = {ROLES[role] for role, _ in named}
     key = next((name for name in ("response", "messages") if name in names and name in record), None)
     value = record[key] if key else None
@@ -540,14 +540,14 @@ def _samples_under(record: Record, named: Fields) -> list[Record]:
 def _objects_with(
     value: Any, keys: Collection[str], named: Fields, depth: int, *, in_list: bool = False
 ) -> list[tuple[str, Record]]:
-    """The objects with one of the keys, in a list, by ids or deeper, with the texts and numbers above them.
+    """The objects that have one of the keys, in a list, by ids or deeper, with the texts and numbers above them.
 
-    If they come from several lists, each has the name of its own.
+    If they come from several lists, each has the name of its list.
     """
     if in_list and isinstance(value, dict) and has_mapped(value, keys):
         return [("", value)]
     if isinstance(value, dict):
-        is_whole = depth == MAX_NAMED_DEPTH  # which may hold one sample by its id
+        is_whole = depth == MAX_NAMED_DEPTH  # the record may hold one sample by its id
         are_objects = (is_whole or len(value) > 1) and all(type(own) is dict for own in value.values())
         listed = [{"id": name} | own for name, own in value.items()] if are_objects else []
     else:

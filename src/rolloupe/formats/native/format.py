@@ -105,7 +105,7 @@ class Native(JsonlFormat):
         return folder.parent if folder.name in FOLDERS and self.detect(folder.parent) else None
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """A file of samples that was named alone is read alone."""
+        """A run of one named file has that file as its only source."""
         if is_file(run.root):
             return [source_at(run, Location(run.root, links_of(run)))]
         marker = _marker(Path(run.root), links_of(run))
@@ -384,7 +384,7 @@ def derived_metrics(
     """Return the reference's reward and length, gaps of rewards, and mean, sum and maximum of log-ratio and KL.
 
     The log-ratio is logprobs - ref_logprobs. A line holds the sum of each series: the sum of the log-ratio follows if
-    both cover as many tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
+    both cover the same number of tokens. KL needs a recorded series `kl`; recorded metrics are never overwritten.
     """
     derived = {} if ref_reward is None else {"ref_reward": ref_reward}
     if ref_response:

@@ -36,7 +36,7 @@ from rolloupe.tokens import Floats, SampleTokens, most_tokens
 
 FOLDER = "annotations"
 MAX_PLACES = 1000
-"""The most lines to read about one sample, the newest."""
+"""The most lines to read about one sample; the newest are read."""
 
 Raw = Callable[[Source, Locator], bytes]
 
@@ -44,7 +44,7 @@ DROPPED = "recorder/token_series_dropped"
 """The trainer metric that counts the series a process has dropped since its start."""
 
 MOST_LISTED = 50
-"""The most steps and reasons listed for a file of losses; the rest is counted."""
+"""The most steps and reasons listed from a file of losses; the others are only counted."""
 
 MOST_KEPT = 10_000
 MOST_CHARS = 500
@@ -101,7 +101,7 @@ def _searched(locations: dict[str, Location], uid: str) -> tuple[list[Annotation
 
 
 def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[AnnotationLine] | None:
-    """Return the lines at some places of a file; None if one of them is about something else now."""
+    """Return the lines at some places of a file; None if one of them no longer concerns this sample."""
     lines = []
     for place in places:
         try:
@@ -348,14 +348,14 @@ def _place_of(groups: list[RowGroup], row: int) -> tuple[int, int]:
 
 
 def first_of(values: NDArray[Any], count: int, most: int) -> Floats:
-    """Return the values of the first `most` tokens as floats: values belong to the last of `count` tokens."""
+    """Return the values of the first `most` tokens as floats; `values` are for the last of `count` tokens."""
     if max(count, len(values)) <= most:
         return np.asarray(values, dtype=np.float64)
     return _placed(values, count, most)
 
 
 def _placed(values: NDArray[Any], count: int, total: int) -> Floats:
-    """Return the values of `total` tokens: the given ones are of the last of `count` tokens, or else of the first."""
+    """Return the values of `total` tokens; `values` are for the last of `count` tokens, or else for the first."""
     placed = np.full(total, np.nan)
     first = max(0, count - len(values))
     placed[first : first + len(values)] = values[: max(0, total - first)]
@@ -389,7 +389,7 @@ class NativeTokens:
         self._decode = msgspec.json.Decoder(_TokensLine).decode
 
     def read(self, data: bytes, annotations: Sequence[tuple[str, bytes]] = ()) -> SampleTokens | None:
-        """Return the tokens of a line's sample, with annotations oldest first; None if that takes the whole sample."""
+        """Return the tokens of a line's sample, with annotations oldest first; None if only the whole sample tells."""
         try:
             line = self._decode(data)
             newer = [(source, self._decode(note)) for source, note in annotations]

@@ -29,7 +29,7 @@ from rolloupe.model import Location, Status, TokenSeries, Turn
 MAX_NODES: Final = 50_000
 
 MAX_VISITS: Final = 1_000_000
-"""Maximum number of nodes to visit on the way to all leaves of an episode; branches beyond are left out."""
+"""Maximum number of nodes to visit on the way to all leaves of an episode; branches beyond it are left out."""
 
 MAX_BRANCHES: Final = 1_000
 
@@ -47,7 +47,7 @@ OF_ALL: Final = "advantages"
 """A stream with one value for all tokens of a sample, which is the sample's own value."""
 
 Compact = dict[int, dict[str, list[Any]]]
-"""By node and name of a series: a value for each token under the node's mask."""
+"""For each node and name of a series, a value for each token under the node's mask."""
 
 
 class EpisodeNode(NamedTuple):
@@ -92,7 +92,7 @@ def is_episode(record: Record) -> bool:
 
 
 def branches_of(episode: Record) -> tuple[list[Branch], bool]:
-    """Return the branches of an episode's traces, at least one each, and whether it has more than the bounds allow."""
+    """Return the branches of an episode's traces, at least one for each trace, and whether some exceed the bounds."""
     traces = [as_dict(trace) for trace in as_list(episode.get("traces"))[: MAX_BRANCHES + 1]]
     branches: list[Branch] = []
     visits = 0

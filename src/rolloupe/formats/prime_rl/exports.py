@@ -85,7 +85,7 @@ SERIES = (
     "sample_kl_inference_to_trainer",
 )  # fmt: skip
 AT_SAMPLING = "inference_logprobs"
-"""Every other format calls these `logprobs`: those of the policy that sampled."""
+"""The logprobs of the sampling policy, which every other format calls `logprobs`."""
 
 OF_TRAINER = (
     "trainer_logprobs", "entropy", "importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta",
@@ -303,7 +303,7 @@ def _state(folder: str, links: str) -> str:
 
 
 def _names(folder: str, links: str) -> Iterator[str]:
-    """Yield the tokenizers that configurations name; without one the model's own is used."""
+    """Yield the tokenizers that configurations name, or else the model's own."""
     import tomllib
 
     configs = {entry.name: entry.location for entry in files(folder, links, (".json", ".toml"))}
@@ -396,7 +396,7 @@ def series_of(columns: TokenColumns) -> dict[str, tokens.Floats]:
         "logprobs" if name == AT_SAMPLING else name: values
         for name, values in read
         if values is not None and len(values) and not (np.isnan(values[-1]) and np.isnan(values).all())
-    }  # the last token is mostly trained, so it is looked at first
+    }  # check the last token first: it is usually trained
 
 
 def tokens_of(record: Record) -> tokens.SampleTokens:

@@ -209,7 +209,7 @@ def _metrics_file(run: RunInfo) -> Location | None:
 
 
 def _stream_files(folder: str, link_root: str) -> list[FolderEntry]:
-    """List the chunks of a stream in their order; of the first release, its only file."""
+    """List the chunks of a stream in order; the first release had a single file."""
     chunks = [entry for entry in files(str(Path(folder, STREAM)), link_root) if stem(entry.name).isdecimal()]
     plain = [entry for entry in files(folder, link_root) if stem(entry.name) == STREAM]
     return plain + sorted(chunks, key=lambda entry: int(stem(entry.name)))
@@ -298,7 +298,7 @@ def _inform(row: SampleRow, info: Record) -> None:
     annotation = _annotation(row.trace_id, row.start, row.length, info)
     row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
     row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
-    row.metrics = row.metrics | annotation.metrics  # another dict: branches share theirs
+    row.metrics = row.metrics | annotation.metrics  # a new dict: branches share the old one
 
 
 def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:

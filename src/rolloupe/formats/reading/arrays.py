@@ -1,8 +1,8 @@
-"""Cuts long arrays of numbers out of a line and reads them apart from the rest.
+"""Cuts long arrays of numbers out of a line and reads them separately.
 
 Nearly all of a line with per-token arrays is digits, and turning them into Python floats takes nearly all the time of a
-scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a line in
-any doubt is decoded whole. A mark replaces each array that looks like a member. If the decoded object holds that mark
+scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a doubtful
+line is decoded whole. A mark replaces each array that looks like a member. If the decoded object holds that mark
 under that key, the array was a member of the line itself, the last of its name; else it was a member of an inner object
 or a piece of a text.
 """
@@ -29,12 +29,12 @@ MIN_ARRAY_BYTES = 2**10
 MAX_LOOKS = 2_000
 """The most brackets to examine in a line: a text may be full of them."""
 PATIENCE = 3
-"""After this many long lines in a row without an array, a scan looks for arrays no more."""
+"""After this many long lines in a row without an array, a scan stops looking for arrays."""
 MAX_KEY_BYTES = 200
 _MARK = secrets.token_hex(16)
-"""No file contains it, because it is newer than the file."""
+"""Marks the place of an array. No file contains it, because it is newer than the file."""
 _FAILURES = (ValueError, TypeError, RuntimeError)
-"""Exceptions of reading anything but numbers."""
+"""Exceptions that reading anything but numbers may raise."""
 _FIRST = frozenset(b"-0123456789NntfI")
 _key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
@@ -71,7 +71,7 @@ class Cut(NamedTuple):
 
 class Cutter:
     """Decodes the lines of one scan: `parse` decodes a whole line, `may_cut` selects the keys whose lists become
-    arrays, and `is_length` those whose arrays need the right length alone: most are checked but not read, and NaN.
+    arrays, and `is_length` those whose arrays need only the right length: most are checked but not read, and hold NaN.
     """
 
     def __init__(
@@ -84,14 +84,14 @@ class Cutter:
         self._may_cut = may_cut
         self._is_length = is_length
         self._left: set[str] = set()
-        """Keys of arrays that were no members of their lines: they are not tried again."""
+        """Keys of arrays that were not members of their lines: they are not cut again."""
         self._wordy: set[str] = set()
         """Keys of arrays that had words among their numbers."""
         self._misses = 0
         self.read_numbers = _reader()
 
     def parse(self, data: bytes) -> dict[str, Any]:
-        """Decode a line. Raises whatever decoding it whole raises."""
+        """Decode a line. Raises the same errors as decoding it whole."""
         if len(data) >= MIN_LINE_BYTES and self._misses < PATIENCE:
             cuts = list(self._cuts(data))
             self._misses = 0 if cuts else self._misses + 1
@@ -126,7 +126,7 @@ class Cutter:
             start = data.find(b"[", start + 1)
             if start < 0:
                 return
-            if stop <= start:  # else the last look located it
+            if stop <= start:  # otherwise, the previous search located it
                 stop = data.find(b"]", start) + 1
                 if not stop:
                     return

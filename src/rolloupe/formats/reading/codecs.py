@@ -15,7 +15,7 @@ else:
 
 ZstdError = zstd.ZstdError
 CHUNK_BYTES = 2**16
-"""Bytes per read. Reads end at its multiples, so that every pass over a file feeds the same chunks."""
+"""Bytes per read. Reads end at multiples of it, so every pass over a file feeds the same chunks."""
 PIECE_BYTES = 2**17
 """Bytes per decoding step."""
 FREE_BYTES = 2**30
@@ -72,7 +72,7 @@ class Gzip:
         return self._inner.unused_data
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Feed input, keeping what is not needed yet; return at most that much output. Raises `zlib.error`."""
+        """Feed input, and keep what is not needed yet; return at most `max_length` bytes. Raises `zlib.error`."""
         out = self._inner.decompress(self.held + data, max_length)
         self.held = self._inner.unconsumed_tail
         self.needs_input = not self.held and len(out) < max_length

@@ -28,16 +28,16 @@ from rolloupe.tokens import SampleTokens
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
 LIMITS = (2**16, 2**20, 2**24)
-"""Bytes of a document to read: the next size if the wanted member is not in the last one."""
+"""Sizes of the beginning to read, tried in turn until it holds the wanted member."""
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 _elements = msgspec.json.Decoder(list[msgspec.Raw]).decode
 
 
 @while_unchanged(4096, errors=(OSError,), otherwise={})
 def beginning(location: Location, *, is_list: bool = False) -> Record:
-    """Return the first members of a document, or of the first object in its list; none of another file.
+    """Return the first members of a document, or of the first object in its list; empty for any other file.
 
-    The last value is an empty one of its type.
+    The last value is replaced by an empty one of its type.
     """
     with open_binary(location) as file:
         head = file.read(HEAD_BYTES).removeprefix(BOM).lstrip(b" \t\r\n")
@@ -119,7 +119,7 @@ def sample_count(record: Record, column: str) -> int:
 
 
 def columns_at(record: Record, number: int, count: int) -> Record:
-    """Return a record with the member at a place of each list of `count` members; other values belong to all samples.
+    """Return a record with element `number` of each list of `count` elements; other values belong to all samples.
 
     Lists of other lengths are left out.
     """
@@ -152,7 +152,7 @@ class NumberedFormat(RecordFormat):
     def numbered(self, location: Location, within: str) -> Iterator[tuple[int, Record | Unusable]]:
         """Yield the records of a run in a file with their numbers, or why one cannot be read.
 
-        `within` says which of the runs in the file. Raises `Unusable` for the file, and OSError.
+        `within` names the run, if the file holds several. Raises `Unusable` for the file, and OSError.
         """
 
     def numbered_record(self, location: Location, number: int) -> Record:

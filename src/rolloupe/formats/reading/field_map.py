@@ -2,10 +2,10 @@
 
 It is on the command line (`--map prompt=request.text,reward=grade`) or in a file of TOML with a role on each line
 (`prompt = "request.text"`). A key with dots leads into objects, by numbers into lists (`messages.0.content`), and by
-names through a list of objects to the list of their members (`infos.r`); a key of the row that equals it literally,
-dots included, takes precedence.
+names through a list of objects to the list of their members (`infos.r`). A literally equal key of the row, dots
+included, takes precedence.
 
-Several keys with a plus between make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
+Several keys joined by plus signs make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
 number that is no key is the value. One reward may also name the better of several responses
 (`response=output_1+output_2,reward=preference`).
 """
@@ -94,7 +94,7 @@ def has_mapped(record: Record, keys: Iterable[str]) -> bool:
 
 
 def mapped_value(record: Record, key: str) -> Any:
-    """Return the value that a key of a field map names in a row, or `MISSING`; a list for keys with a plus between."""
+    """Return the value that a key of a field map names in a row, or `MISSING`; a list for keys joined by plus signs."""
     value = member(record, key)
     if value is not MISSING or "+" not in key:
         return value
@@ -108,7 +108,7 @@ def mapped_value(record: Record, key: str) -> Any:
 
 
 def choice(value: object, labels: Sequence[str]) -> list[float | None]:
-    """Return rewards for responses with some labels, from a value that names the better one; else None for each."""
+    """Return the rewards of labelled responses, from a value that names the better one; else None for each."""
     if isinstance(value, str) and label_of(value) in labels:
         return [float(label == label_of(value)) for label in labels]
     numbers = [int(label) for label in labels if label.isdecimal()]
@@ -118,13 +118,13 @@ def choice(value: object, labels: Sequence[str]) -> list[float | None]:
 
 
 def label_of(name: str) -> str:
-    """Return the last word or number of a key, such as `a` or `2`, which tells it from similar keys."""
+    """Return the last word or number of a key, such as `a` or `2`, which distinguishes it from similar keys."""
     labels: list[str] = _LABELS.findall(name[-MAX_LABEL_CHARS:])
     return labels[-1].lower() if labels else ""
 
 
 def member(record: Record, key: str) -> Any:
-    """Return the member of a row that a key names, `MISSING` without one: see the module."""
+    """Return the member of a row that a key with dots names, or `MISSING`; the module's docstring has the syntax."""
     if key in record:
         return record[key]
     value: Any = record

@@ -15,7 +15,7 @@ from rolloupe.storage import StorageEntry, folder_entries, is_below, is_file, pa
 
 JSONL = (".jsonl", ".ndjson")
 COMPRESSED = (".zst", ".gz")
-"""Suffixes that may follow any other; if two files differ in nothing else, that with the first suffix counts."""
+"""Compression suffixes, which may follow any other; of files that differ only in these, the first one counts."""
 
 
 class FolderEntry(NamedTuple):
@@ -71,7 +71,7 @@ class FolderView:
 
 
 class _Known:
-    """The views and results that are shared within `listing_once`."""
+    """The views and results shared within `listing_once`."""
 
     def __init__(self, on_list: Callable[[str], object], is_hidden: Callable[[str, str], bool]) -> None:
         self.on_list, self.is_hidden = on_list, is_hidden
@@ -96,10 +96,10 @@ def _is_never_hidden(_folder: str, _name: str) -> bool:
 def listing_once(
     on_list: Callable[[str], object] = str, is_hidden: Callable[[str, str], bool] = _is_never_hidden
 ) -> Iterator[None]:
-    """Within this context, list each folder once for all formats, and make each result of `once` once.
+    """Within this context, list each folder only once for all formats, and call each `make` of `once` only once.
 
-    Calls `on_list` with each folder before it is listed. Listings lack the names for which `is_hidden` returns True
-    with the folder.
+    Calls `on_list` with each folder before it is listed. Listings omit a name if `is_hidden(folder, name)`
+    returns True.
     """
     token = _known.set(_known.get() or _Known(on_list, is_hidden))
     try:
@@ -246,9 +246,9 @@ def while_unchanged(
     errors: tuple[type[BaseException], ...] = (),
     otherwise: Any = None,
 ) -> Callable[[Callable[Concatenate[Location, P], T]], Callable[Concatenate[Location, P], T]]:
-    """Cache the result of a function of a file until the file changes, for `size` files. Raises OSError if one is gone.
+    """Cache the result of a function of a file until the file changes, for `size` files. Raises OSError if it is gone.
 
-    Where one of the `errors` is raised, the function returns `otherwise`.
+    If the function raises one of the `errors`, the result is `otherwise`.
     """
 
     def decorate(read: Callable[Concatenate[Location, P], T]) -> Callable[Concatenate[Location, P], T]:
@@ -302,7 +302,7 @@ def telling_name(folder: Path, silent: Collection[str]) -> str:
 
 
 def source_at(run: RunInfo, place: Location, **facts: Any) -> Source:
-    """Return a file of a run as a source, named relative to the run's folder; one beside it, with its own folder."""
+    """Return a file as a source, named relative to the run's folder; a file beside it, by its own folder's name."""
     folder, name = os.path.split(place.path)
     if place.path != run.root and is_below(place.path, run.root):
         name = place.path.removeprefix(os.path.join(run.root, "")).replace(os.sep, "/")
@@ -330,9 +330,9 @@ SAMPLE_WORDS = frozenset(
     ("completions", "dump", "dumps", "generated", "generation", "generations", "rollout", "rollouts", "samples")
 )
 NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "outputs", "result", "results"}
-"""Words that tell neither a run nor a split from another."""
+"""Words that distinguish neither runs nor splits."""
 SILENT_WORDS = NEUTRAL_WORDS | TRAIN_WORDS | EVAL_WORDS
-"""Words that tell no run from another."""
+"""Words that do not distinguish runs."""
 _WORD_BREAK = re.compile(r"[_\-.\s]+")
 
 

@@ -1,6 +1,6 @@
 """Formats of JSON lines: a sample is a line, or an object in a line, and its place is a byte offset.
 
-An unreadable line is a `Problem` with its byte range; no line, whatever it holds, ends a scan. `PromptRuns` is for
+An unreadable line is a `Problem` with its byte range; no line can end a scan. `PromptRuns` is for
 trainers that store no groups: a group is the lines with the same prompt that follow each other.
 """
 
@@ -38,7 +38,7 @@ from rolloupe.tokens import SampleTokens
 
 RAW_BUFFER_BYTES = 2**13
 AFTER_BYTES = 2**16
-"""A line that begins in a range usually ends within this many bytes behind it."""
+"""A line that begins in a range usually ends within this many bytes after it."""
 EDGES = (b"\n", b"\0")
 """Bytes that may surround a line: the end of a line, or a hole."""
 OF_ARRAY = (b"[", b"]", b"],", b",")
@@ -276,7 +276,7 @@ def lines_of_samples(file: BufferedReader, places: Sequence[Locator]) -> Iterato
 
 
 def _line_of(file: BufferedReader, place: Locator) -> bytes | None:
-    """Read the line at a place, in half the time of looking for its end; None if there is no such line."""
+    """Read the line at a place without searching for its end, which halves the time; None if no line is there."""
     file.seek(max(0, place.start - 1))
     begins = not place.start or file.read(1) in EDGES
     data = file.read(place.length)
@@ -292,9 +292,9 @@ def _missing(source: Source, gap: Gap) -> Problem:
 
 # Groups of trainers that store none: lines with the same prompt that follow each other.
 #
-# Such a group is named after its prompt and the line at which it begins, so a prompt that a step asks twice has two
+# The name of such a group has its prompt and its first line, so a prompt that a step asks twice has two
 # groups. A scan that begins inside a group looks back to where the group begins, and so does loading a sample. In a
-# long group, it looks back only to the next line whose group is remembered.
+# long group, it looks back only to the nearest line whose group is remembered.
 
 FIRST_BYTES = 2**17
 """Bytes to read backwards at first; then four times as many at a time, up to `MOST_BYTES`."""

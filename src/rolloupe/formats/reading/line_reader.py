@@ -23,11 +23,11 @@ from rolloupe.storage import next_data
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are listed and can be read raw, but are not parsed."""
 BLOCK_BYTES = 2**18
-"""It fits the cache of a core; larger blocks were slower."""
+"""The bytes of a block: it fits the cache of a core; larger blocks were slower."""
 FREE_LINES = 2**14
-"""This many lines of a range of a compressed file are read, and one more for each byte of the file.
+"""The lines to read of a range of a compressed file: this many, and one more for each byte of the file.
 
-Real lines, however alike, take 1.5 to 9 bytes each once packed; a bomb packs hundreds into a byte.
+Real lines, even similar ones, take 1.5 to 9 bytes each when compressed; a bomb packs hundreds into a byte.
 """
 MIN_BLOCK_BYTES = 2**16
 """The least to read at once: it usually reaches the end of the line."""
@@ -45,7 +45,7 @@ FREE_LOOKS = 2**16
 BYTES_PER_LOOK = 256
 """A failed parse counts the lines before it: this many bytes of them take as long as parsing one."""
 HOLE = bytes(512)
-"""This many NUL bytes in a row are no text: a crash or a full disk left them in place of lines."""
+"""This many NUL bytes in a row are a hole: a crash or a full disk left them in place of lines."""
 _ZEROS = bytes(BLOCK_BYTES)
 TOO_LONG = f"longer than {MAX_LINE_BYTES // 2**20} MiB: not parsed"
 TOO_MANY_LINES = "more lines than the compressed file has bytes: the rest of this range is not read"
@@ -72,7 +72,7 @@ _escape = re.compile(
 
 
 class NoObject(Unusable):
-    """Raised for a line that is not one JSON object."""
+    """Raised for a line that is not a single JSON object."""
 
 
 class Line(NamedTuple):
@@ -167,7 +167,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
 
 
 def _hole_in(block: bytearray, count: int, zeros: int) -> int | None:
-    """Return where a hole begins in a block: before it, if it begins with some of the `zeros` that end the last one."""
+    """Return where a hole begins in a block; negative if it begins with the `zeros` at the end of the last block."""
     if zeros and block[0] == 0 and zeros + count - len(block[:count].lstrip(b"\0")) >= len(HOLE):
         return -zeros
     first = block.find(0, 0, count)  # mostly without a match; looking for one byte is quickest
@@ -223,7 +223,7 @@ def _line_start(file: BinaryIO, start: int, stop: int) -> int:
 
 
 def skip_line(file: BinaryIO, at_most: int) -> tuple[int, bool]:
-    """Skip the rest of a line; return its bytes, the newline included, and whether it had one or a hole ends it."""
+    """Skip the rest of a line; return its bytes, the newline included, and whether a newline or a hole ended it."""
     skipped = zeros = 0
     while data := file.readline(min(BLOCK_BYTES, max(0, at_most - skipped))):
         hole = _hole_in(bytearray(data), len(data), zeros)
@@ -299,15 +299,15 @@ class LinePieces(NamedTuple):
 
 
 def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
-    """Find the objects of a line: in an array, in a row, before a comma, or behind the rest of a torn object.
+    """Find the objects of a line: in an array, in a row, before a comma, or after the rest of a torn object.
 
-    In a line without an end, whole objects behind the beginning of another one lie within it, and do not count.
+    In a line without an end, whole objects after the beginning of an unfinished one lie inside it, and do not count.
     """
     text = data.decode("latin-1")  # a character for each byte
     objects, at, reached = _objects_from(text, len(BOM) if data.startswith(BOM) else 0)
     if at == len(text):
         return LinePieces(objects, None)
-    if not is_ended and reached >= len(text.rstrip()):  # nothing is wrong but that it ends
+    if not is_ended and reached >= len(text.rstrip()):  # its only fault is that it is cut off
         return LinePieces(objects, (at, len(text)))
     begun, budget = at, MOST_LOOKS * len(text) + FREE_LOOKS
     while (at := text.find('{"', at + 1)) >= 0 and budget > 0:
@@ -320,7 +320,7 @@ def pieces_in(data: bytes, *, is_ended: bool = True) -> LinePieces:
 
 
 def _objects_from(text: str, at: int) -> tuple[list[tuple[int, int]], int, int]:
-    """Return the objects in a row from here, where anything else begins, and how far the text was parsed."""
+    """Return the consecutive objects from here, the place where they end, and how far the text was parsed."""
     objects: list[tuple[int, int]] = []
     while True:
         match = _between.match(text, at)

@@ -100,8 +100,8 @@ def page_in(data: bytes, check: Check) -> LogNode:
 def lacks(tree: bytes, word: bytes) -> bool:
     """Return whether the conversations of a `_logtree.json` certainly lack a word.
 
-    The word is lower case, of ASCII letters and blanks. Looks at the bytes alone; returns False if they do not tell,
-    or if the document is cut off.
+    The word is lower case, of ASCII letters and blanks. Looks at the bytes alone; returns False if that is
+    inconclusive, or if the document is cut off.
     """
     is_plain = tree.rstrip().endswith(b"}") and _MARKUP not in tree and not _ESCAPED_LETTER.search(tree)
     return is_plain and word not in tree.lower()

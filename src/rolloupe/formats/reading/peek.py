@@ -1,6 +1,6 @@
 """Reads the beginning of a file: its first objects, cut short, so that a format can recognise it.
 
-Reads at most `MAX_BYTES`, or `MAX_LINE_BYTES` of JSON lines if their first line is longer. Follows no names, and caches
+Reads at most `MAX_BYTES`, or `MAX_LINE_BYTES` of JSON lines if their first line is longer. Follows no links, and caches
 the result until the file changes.
 """
 
@@ -31,7 +31,7 @@ FIRST_BYTES = 64 * 2**10
 MAX_BYTES = 2**20
 MAX_LINE_BYTES = 16 * 2**20
 MAX_NULS = 64 * 2**20
-"""This many NUL bytes at the beginning are skipped; any number in a hole that the system reports."""
+"""The most NUL bytes to skip at the beginning, besides those in a hole that the system reports."""
 MAX_OBJECTS = 8
 MAX_FILES = 4
 """The most files of a folder to look into, not counting empty ones."""
@@ -67,7 +67,7 @@ def look(location: Location) -> Peek:
 
 
 def first_looks(some: Sequence[Location]) -> dict[Location, Peek]:
-    """Look into a few of many files that are not empty, from both ends, as old and new files may differ."""
+    """Look into a few non-empty files, from both ends of a list, as old and new files may differ."""
     half = _MAX_EMPTY // 2
     if len(some) > _MAX_EMPTY:
         some = [*some[:half], *some[-half:]]
@@ -84,7 +84,7 @@ def first_looks(some: Sequence[Location]) -> dict[Location, Peek]:
 
 
 def first_records(some: Sequence[Location]) -> list[Record]:
-    """Return the first records of a few of many files: see `first_looks`."""
+    """Return the first records of a few files of a list: see `first_looks`."""
     return [record for seen in first_looks(some).values() for record in seen.objects]
 
 

@@ -59,7 +59,7 @@ class RecordFormat(Format):
         return [self.row(source, record, start, length)]
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """Convert one record to a whole sample: a turn for the prompt and one for the response, unless overridden."""
+        """Convert one record to a whole sample: by default, a turn for the prompt and one for the response."""
         references = self.references(record) or References("", [])
         return Sample(
             key=row.key,
@@ -80,7 +80,7 @@ class RecordFormat(Format):
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
         """Read the prepared record at a place, and the row of its sample. Raises `SourceChanged`.
 
-        A format without it has a `load` of its own.
+        A format that does not override it has its own `load`.
         """
         raise NotImplementedError
 
@@ -98,10 +98,10 @@ class RecordFormat(Format):
         return self.texts_of(*self._record_and_row(run, source, locator))
 
     series_keys: ClassVar[frozenset[str]] = frozenset()
-    """Keys whose lists `sample` reads with `tokens` alone, too: a loaded sample gets them as arrays."""
+    """Keys whose lists `sample`, too, reads only with `tokens`: a loaded sample gets them as arrays."""
 
     def may_cut(self, key: str) -> bool:  # noqa: ARG002
-        """Return whether `rows` reads a list under this key with `tokens` alone, if at all.
+        """Return whether `rows` reads lists under this key only with `tokens`, or not at all.
 
         Under such keys, a scan supplies long arrays of numbers as `tokens.Floats` in place of lists.
         """
@@ -153,14 +153,14 @@ class RecordFormat(Format):
             found += [self.source(run, part, place) for place in places]
         return found
 
-    # What `detect` and `sources` ask: a layout of folders overrides some of these.
+    # `detect` and `sources` call these methods: a layout of folders overrides some of them.
 
     def parts(self, folder: Path, links: str) -> list[RunPart]:  # noqa: ARG002
-        """Return the parts of a run at a folder or a file: by default that itself."""
+        """Return the parts of a run at a folder or a file: by default, the place itself."""
         return [RunPart(str(folder))]
 
     def locations(self, folder: str, links: str) -> list[Location]:
-        """Return the files of samples in a part: by default those in it that have one of the suffixes."""
+        """Return the files of samples in a part: by default, its files with one of the suffixes."""
         return [entry.location for entry in files(folder, links, self.suffixes)]
 
     def fits_any(self, locations: Sequence[Location]) -> bool:
@@ -172,7 +172,7 @@ class RecordFormat(Format):
         return f"{file_count(locations)} of {self.title}"
 
     def run_name(self, path: Path) -> str:
-        """Return the name of a run at a path: by default that of the folder, or of the file without its suffix."""
+        """Return the name of a run at a path: by default, the folder's name, or the file's name without its suffix."""
         return self._stem(path.name) if is_one_file(path) else path.name
 
     def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
@@ -185,7 +185,7 @@ class RecordFormat(Format):
 
     @abstractmethod
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        """Return the first records of a few of many files, long values cut short."""
+        """Return the first records of a few of these files, with long values cut short."""
 
     def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """Convert a record to rows, and apply the group and the reward that a person chose. Raises `Unusable`."""
@@ -245,9 +245,9 @@ def step_of(value: object) -> int | None:
 
 
 def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:
-    """Return the group that columns name by values of any type; without any of the columns, the group of the row.
+    """Return the group named by the values of columns, of any type; the row's own group if all columns are missing.
 
-    `keys` is a column, or several with commas between. `prompt` and `file` need no column.
+    `keys` is a column, or several separated by commas. `prompt` and `file` need no column.
     """
     names = []
     for key in [keys] if "," not in keys or member(record, keys) is not MISSING else keys.split(","):

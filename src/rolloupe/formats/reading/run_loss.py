@@ -1,4 +1,4 @@
-"""The loss that a run was trained with, from its configuration.
+"""The loss that trained a run, from its configuration.
 
 Frameworks name their settings differently; a setting that is missing has the framework's default. Sources: verl's
 `actor` configuration and `core_algos.py`, TRL's `GRPOConfig`, the loss functions of Tinker's API, prime-rl's
@@ -73,7 +73,7 @@ def _verl(settings: Settings) -> RunLoss | None:
 
 
 def _penalty(settings: Settings, kind: object, setting: str) -> Settings:
-    """Return the KL penalty of verl, slime and miles; one of another type than k3 is left out."""
+    """Return the KL penalty of verl, slime and miles; a penalty of a type other than k3 is left out."""
     weight = _number(settings, "kl_loss_coef", 0.0) if settings.get("use_kl_loss") is True else 0.0
     return _k3(weight, setting) if kind in K3 else {"left_out": {setting: weight}}
 

@@ -193,7 +193,7 @@ class Contents:
         return piece, damage
 
     def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
-        """Go on behind the place where a decoder stopped; return False if the stream ends there."""
+        """Continue after the place where a decoder stopped; return False if the stream ends there."""
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
             return True
@@ -207,7 +207,7 @@ class Contents:
     def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
         """Check that a decoder reaches the next point where the seek table states; else stop it before that point.
 
-        So the content of a block never depends on the point from which it was decoded, even if a table lies.
+        So the content of a block never depends on the point where decoding began, even if the table is wrong.
         """
         while self._limit < len(self.points):
             text, place, _ = self.points[self._limit]
@@ -227,7 +227,7 @@ class Contents:
         wanted = None
         while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
             number = self._buffer_start // BLOCK_BYTES
-            if missing == BLOCK_BYTES:  # else decoding began within the block
+            if missing == BLOCK_BYTES:  # otherwise, decoding began within the block
                 block = Block(bytes(self._buffer[:missing]), decoder.place)
                 _blocks.put((self._number, number), block)
                 wanted = block if number == index else wanted
@@ -247,7 +247,7 @@ class Contents:
         return True
 
     def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
-        """Keep an access point at the decoder if it is far enough behind the last one."""
+        """Keep an access point at the decoder if it is far enough from the last one."""
         if decoder.place > self._furthest[0]:
             length = min(_PROBE_BYTES, decoder.place)
             self._furthest = (decoder.place, read_at(file, decoder.place - length, length))
@@ -263,7 +263,7 @@ class Contents:
 
 
 class _Filler:
-    """Stands for a decoder in a gap: returns short blank lines."""
+    """Takes the place of a decoder in a gap: returns short blank lines."""
 
     def __init__(self, decoder: Decoder, behind: Point) -> None:
         self.text = decoder.text
@@ -412,7 +412,7 @@ def spent_bytes(file: BinaryIO) -> int | None:
 
 
 def damage_of(file: BinaryIO) -> Damage | None:
-    """Return why a stream that was read to its end has no regular end; None if it has one."""
+    """Return why a stream that was read to its end ends irregularly; None if it does not."""
     raw = getattr(file, "raw", None)
     return raw.damage if isinstance(raw, DecodedFile) else None
 

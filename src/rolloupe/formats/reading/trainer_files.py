@@ -28,13 +28,13 @@ from rolloupe.storage import expect, file_state, is_folder, open_state, path_sta
 
 MAX_BYTES = 256 * 2**20
 SMALL_BYTES = 64 * 2**10
-"""Read at first: Python allocates as much memory as a read may return."""
+"""Bytes of the first read: Python allocates as much memory as a read may return."""
 KEPT_VALUES = 1_000_000
-"""The most values of files of a step that stay in memory."""
+"""The most values in memory from files that hold one step each."""
 
 
 def read_bytes(location: Location | None, limit: int = MAX_BYTES) -> bytes:
-    """Return the first bytes of a regular file; nothing if none is readable."""
+    """Return the first bytes of a regular file; empty if it cannot be read."""
     if location is None:
         return b""
     try:
@@ -185,7 +185,7 @@ def json_sources(root: str, some: Iterable[Location | None]) -> list[Source]:
 KEPT_LINE_VALUES = 3_000_000
 """The most numbers of such files that stay in memory."""
 COMPARED_BYTES = 1024
-"""A file was replaced if its first bytes, or those read last, are others: this many of each."""
+"""If this many of its first bytes, or of the bytes read last, have changed, a file was replaced."""
 NONE = (-1, -1)
 
 
@@ -197,7 +197,7 @@ class LinesSoFar(NamedTuple):
 
 
 class MetricLines:
-    """The metrics of a growing file. A subclass may turn lines into other rows, and keep some apart."""
+    """The metrics of a growing file. A subclass may convert lines to other rows, or keep them separately."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -237,7 +237,7 @@ class MetricLines:
             if content := line.content:
                 with contextlib.suppress(Unusable):
                     self.take(parse(content))
-                    is_done = line.ended  # the last line may become another one
+                    is_done = line.ended  # the last line may still grow
             if line.ended:
                 self._stop = line.stop + 1
         self._inode = _inode(file) if is_done else NONE
@@ -267,7 +267,7 @@ def lines_so_far(location: Location, kind: type[MetricLines] = MetricLines) -> L
 
 
 def metrics_of(location: Location | None) -> list[MetricRow]:
-    """Return the metrics of a file whose lines are rows; none without a file."""
+    """Return the metrics of a file whose lines are rows; empty without a file."""
     return [] if location is None else lines_so_far(location).rows
 
 
@@ -299,7 +299,7 @@ def damage(source: Source) -> list[Problem]:
 
 
 def read(source: Source, start: int, length: int) -> bytes:
-    """Return bytes of such a file, fewer at its end. Raises `SourceChanged`."""
+    """Return bytes of a trainer's file, fewer at its end. Raises `SourceChanged`."""
     return _LINES.read(source, start, length)
 
 
@@ -335,13 +335,13 @@ def _of_lines(source: Source) -> Iterator[Problem]:
         yield Problem(source=source.name, reason=reason, start=MAX_BYTES)
 
 
-# Records about one thing in files of JSON lines, by the value of a key.
+# The records of JSON lines that concern one thing, such as a sample: those with its name under a key.
 
 SEARCH_BLOCK_BYTES = 2**20
 MAX_SEARCH_BYTES: Final = 2**30
 """Number of bytes of a file to search."""
 MAX_RECORDS: Final = 256
-"""Number of records about one thing, the newest, to read from a file."""
+"""The most records about one thing to read from a file; the newest are read."""
 
 
 def records_about(location: Location, key: str, value: str) -> tuple[list[Record], list[str]]:
@@ -355,7 +355,7 @@ def records_about(location: Location, key: str, value: str) -> tuple[list[Record
 
 
 def newest_about(location: Location, key: str, value: str, producer: str, notes: list[str]) -> list[Record]:
-    """Return the newest of these records, since a file about nothing else could fill the memory. Raises OSError."""
+    """Return only the newest of these records: all of them could fill the memory. Raises OSError."""
     newest: deque[Record] = deque(maxlen=MAX_RECORDS)
     plain = max(re.split(r"[^A-Za-z0-9 _.:-]", value), key=len)  # JSON escapes none of it
     with open_binary(location) as file:

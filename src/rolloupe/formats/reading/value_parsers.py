@@ -16,7 +16,7 @@ from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
 
 T = TypeVar("T")
 MAX_TAG_CHARS = 64
-"""Longer texts are no tags: only the sample itself shows them."""
+"""Longer texts do not become tags: only the sample itself shows them."""
 MAX_NAME_CHARS = 200
 """Longer names of groups and samples are replaced by their hashes, to keep addresses short."""
 REWARDS = ("reward", "score", "rewards", "scores", "total_reward")
@@ -64,7 +64,7 @@ _NOT_STEPS = set(
     "agent attempt b chunk dp env epoch file fold gpu group host job k model n node of part pass problem proc process "
     "prompt question rank replica run sample seed shard split t task temp thread top tp trial v version worker".split()
 )
-"""Words before a number that is no step."""
+"""Words before a number that is not a step."""
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _DATE = re.compile(r".+-(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])", re.DOTALL)
 """A name that ends in a month and a day, as names of models do (`gpt-4-0613`)."""
@@ -103,7 +103,7 @@ class Reward(NamedTuple):
 
 
 def reason(value: object) -> str | None:
-    """Read why a sample was not trained on; None, or an empty text, means that nothing says so.
+    """Read why training discarded a sample; None, or an empty text, if no reason is given.
 
     The start of a long reason is kept.
     """
@@ -188,9 +188,9 @@ def tag(value: object) -> str | None:
 
 
 def reward(value: object) -> Reward:
-    """Read a reward: a number; of an object `score`, `reward`, `total` or the like, else the only number, else None.
+    """Read a reward: a number, or an object's `score`, `reward`, `total` or the like, else its only number, else None.
 
-    A text counts as `score_in` says. Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
+    `score_in` reads a text. Numbers of an object are sample metrics `reward.NAME`, its short texts are tags.
     """
     if not isinstance(value, dict):
         return Reward(score_in(value) if isinstance(value, str) else number(value), {}, {})
@@ -204,7 +204,7 @@ def reward(value: object) -> Reward:
 
 
 def reward_texts(record: dict[str, Any]) -> dict[str, str]:
-    """Return the texts under usual names of a reward as tags: of a long text, the start."""
+    """Return the texts under usual names of a reward as tags; a long text is cut."""
     texts = ((key, record[key]) for key in REWARDS if isinstance(record.get(key), str))
     return {key: value[:MAX_TAG_CHARS] for key, value in texts if value}
 
@@ -219,8 +219,9 @@ def is_shown_reward(value: object) -> bool:
 def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`, `7_val`.
 
-    A number after a word for a step counts; that of an epoch only without another. Any other last number may be a count
-    or a version: it is a step only with leading zeros, if it is no date, or behind a beginning in `numbered`.
+    A number after a word for a step counts; the number of an epoch counts only without any other. Another last number
+    may be a count or a version: it is a step only if it has leading zeros and is no date, or follows a beginning in
+    `numbered`.
     """
     if matches := [*_STEP.finditer(name)]:
         return integer(max(matches, key=lambda match: (_RANKS.get(match["word"].lower(), 1), match.start()))["step"])
@@ -291,22 +292,22 @@ def as_list(value: object) -> list[Any]:
 
 
 def dicts(value: object) -> list[dict[str, Any]]:
-    """Return the objects in an array; none of anything else."""
+    """Return the objects in an array; empty for anything else."""
     return [member for member in as_list(value) if isinstance(member, dict)]
 
 
 def numbers(members: object) -> dict[str, float]:
-    """Return the members of an object that are numbers; none of anything else."""
+    """Return the members of an object that are numbers; empty for anything else."""
     return {name: amount for name, value in as_dict(members).items() if (amount := number(value)) is not None}
 
 
 def tags(members: object) -> dict[str, str]:
-    """Return the members of an object that are short texts; none of anything else."""
+    """Return the members of an object that are short texts; empty for anything else."""
     return {name: short for name, value in as_dict(members).items() if (short := tag(value)) is not None}
 
 
 def first(record: dict[str, Any], names: Iterable[str], read: Callable[[object], T | None]) -> T | None:
-    """Return the result of `read` for the first of some members that it accepts; None if it accepts none."""
+    """Return the result of `read` for the first of these members that it accepts; None if it accepts none."""
     for name in names:
         if name in record and (accepted := read(record[name])) is not None:
             return accepted
@@ -395,7 +396,7 @@ def response_turns(value: object, prompt: object = None) -> list[Turn]:
 def row_of(start: int, length: int, prompt: object, response: object, **facts: Any) -> SampleRow:
     """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields.
 
-    Among them, `status` is a pair as the function `status` returns it.
+    Their `status` is a pair, as returned by the function `status`.
     """
     status, status_raw = facts.pop("status", ("unknown", ""))
     return SampleRow(

@@ -1,6 +1,6 @@
 """Reads YAML as plain data, by PyYAML with libyaml, within bounds.
 
-The result has numbers, texts, lists and mappings alone; an object that a tag names becomes one of these. Dates stay
+The result has only numbers, texts, lists and mappings; an object named by a tag becomes one of these. Dates stay
 texts, keys become texts as in JSON, and `<<` is a key like any other, since merging could fill the memory.
 
 Import this module inside functions: importing PyYAML takes 20 ms, and few runs have YAML.
@@ -53,7 +53,7 @@ def _check_depth(text: str) -> None:
 
 
 def _size(value: Any, sizes: dict[int, int]) -> int:
-    """Count the values in a value, shared ones each time that they occur; a value that holds itself has very many."""
+    """Count the values in a value, and shared ones each time; a value that contains itself has very many."""
     if not isinstance(value, dict | list):
         return 1
     if id(value) not in sizes:
@@ -77,7 +77,7 @@ def _mapping(loader: Any, node: yaml.MappingNode) -> dict[str, Any]:
 
 
 def _plain(loader: Any, node: yaml.Node) -> Any:
-    """Read an object that a tag names as the mapping, the list or the text in the document."""
+    """Read an object named by a tag as its mapping, list or text in the document."""
     if isinstance(node, yaml.MappingNode):
         return _mapping(loader, node)
     return loader.construct_sequence(node, deep=True) if isinstance(node, yaml.SequenceNode) else node.value

@@ -109,8 +109,8 @@ def _constructed(name: str, given: tuple[Any, ...]) -> Any:
         case "torch._utils._rebuild_parameter" | "torch._utils._rebuild_parameter_with_state", (Tensor() as tensor, *_):
             return tensor
         case "torch._tensor._rebuild_from_type_v2", (Name(name=make), _, arguments, *more) if not any(more):
-            return _tensor(make, *arguments)  # with attributes of its own, or of a class of its own
-        case "numpy.dtype", (str(text), *_) if PLAIN_TYPE.fullmatch(text):  # a later step may give its order of bytes
+            return _tensor(make, *arguments)  # with attributes, or of a subclass
+        case "numpy.dtype", (str(text), *_) if PLAIN_TYPE.fullmatch(text):  # a later step may give its byte order
             return NumpyType(np.dtype(text).newbyteorder("=").str.lstrip("<>=|"))
         case "numpy.core.multiarray._reconstruct", _:
             return ArrayValue()
@@ -133,7 +133,7 @@ EMPTY: Final[dict[str, Callable[[], Any]]] = {
 
 
 def _is_short(values: list[object], *known: str | None) -> bool:
-    """Return whether nothing is given, or one of a few words. Never compares a text that is still in the file."""
+    """Return whether `values` are empty, or one of the known words. Never compares a text that is still in the file."""
     return not values or (len(values) == 1 and isinstance(values[0], str | None) and values[0] in known)
 
 
@@ -200,11 +200,11 @@ def storage_type(value: Any) -> str:
 
 
 def fill(target: Any, state: Any) -> None:
-    """Give a value the state that its class would have set; of known values, only arrays and types have one.
+    """Give a value the state that its class would have set; among known values, only arrays and types have a state.
 
     A marker keeps the state. The attributes that PyTorch adds to an `OrderedDict` or a tensor are left out.
     """
-    if isinstance(target, NumpyType):  # its order of bytes; empty if the state says more than that
+    if isinstance(target, NumpyType):  # its byte order; empty if the state holds more
         is_order = isinstance(state, tuple) and len(state) > 4 and state[2:5] == (None,) * 3
         orders = {"<": "<", ">": ">", "|": "<", "=": "<"}
         target.order = orders.get(state[1], "") if is_order and isinstance(state[1], str) else ""
@@ -218,5 +218,5 @@ def fill(target: Any, state: Any) -> None:
             data = None
         if isinstance(data, bytes | str | Blob):
             target.shape, target.type_text, target.is_fortran, target.data = lengths, type_text, bool(is_fortran), data
-        else:  # an array of other things, such as objects
+        else:  # an array of other values, such as objects
             target.state = state

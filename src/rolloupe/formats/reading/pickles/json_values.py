@@ -24,9 +24,9 @@ from rolloupe.formats.reading.value_parsers import MAX_DEPTH, TOO_DEEP
 MAX_VALUES = 2**20
 """The most values in a record: a pickle may repeat an object without writing it again."""
 COST = 8
-"""The cost of a value unless all are wanted: a sample is shown in parts, which may repeat the same values."""
+"""The cost of a value unless all values are wanted: the parts of a shown sample may repeat the same values."""
 CHARACTERS = 64
-"""A text counts as one more value for each this many characters."""
+"""A text costs one more value for this many characters."""
 FREE_VALUES = 2**21
 VALUES_PER_BYTE = 4
 MANY = 2**12

@@ -1,7 +1,7 @@
 """The machine that follows the opcodes of a pickle, of protocols 0 to 5, and makes data.
 
 Source of the opcodes: Python's `pickletools`. Steps, memory and time are bounded: each step makes at most one value,
-long texts and lists of numbers stay in the file, and earlier steps make no step slower.
+long texts and lists of numbers stay in the file, and steps do not become slower.
 """
 
 import codecs
@@ -35,7 +35,7 @@ LONG_BYTES = 2**20
 KEPT_BYTES = 2**26
 """Once texts take this much, all but short ones are read on demand."""
 MAX_COPIED = 2**24
-"""Values, or bytes, that the calls of a pickle may copy, such as a list of another list."""
+"""The most values or bytes that the calls of a pickle may copy, such as a list into a new list."""
 MAX_INTEGER_BYTES = 2**10
 MAX_DIGITS = 2_400
 STOP = ord(".")
@@ -48,7 +48,7 @@ Persistent = Callable[[Any], Any]
 
 
 def interpret(window: Window, persistent: Persistent | None = None) -> Any:
-    """Return what the pickle at a window's place describes. Raises `UnreadablePickle`, and nothing else."""
+    """Return the value that the pickle at a window's place describes. Raises only `UnreadablePickle`."""
     try:
         return Machine(window, persistent).run(MAX_STEPS)
     except UnreadablePickle:
@@ -118,7 +118,7 @@ class Machine:
         return items
 
     def number(self, form: str) -> Any:
-        """Read a number, as `struct` calls it."""
+        """Read a number in a format of `struct`."""
         return struct.unpack(form, self.window.take(struct.calcsize(form)))[0]
 
     def decimal(self, line: bytes) -> int:
@@ -128,7 +128,7 @@ class Machine:
         return int(line)
 
     def integer(self, length: int) -> int:
-        """Read an integer of so many bytes."""
+        """Read an integer of `length` bytes."""
         if not 0 <= length <= MAX_INTEGER_BYTES:
             raise UnreadablePickle(f"an integer of {length:,} bytes: not read")
         return int.from_bytes(self.window.take(length), "little", signed=True)
@@ -250,7 +250,7 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("g"): lambda machine: machine.memo[machine.decimal(machine.window.line())],
     ord("h"): lambda machine: machine.memo[machine.number("<B")],
     ord("j"): lambda machine: machine.memo[machine.number("<I")],
-    # Names and calls, which other machines would import and make.
+    # Names and calls: other machines import the names, and make the calls.
     ord("c"): lambda machine: machine.name(),
     0x93: _name_on_stack,
     ord("R"): lambda machine: machine.call(*machine.pop(2)),
@@ -337,6 +337,6 @@ ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {
     0x80: _protocol,
     0x95: lambda machine: machine.number("<Q"),  # the length of a frame
     0x97: _next_buffer,
-    0x98: lambda machine: machine.stack[-1],  # a buffer that cannot be written
+    0x98: lambda machine: machine.stack[-1],  # a read-only buffer
 }
 """The opcodes that change values on the stack, or the memo."""

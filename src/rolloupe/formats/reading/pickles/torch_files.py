@@ -1,4 +1,4 @@
-"""Reads PyTorch's `.pt` files: an archive of a pickle and the storages of its tensors, or older: pickles in a row.
+"""Reads PyTorch's `.pt` files: an archive of a pickle and tensor storages or, in the older form, consecutive pickles.
 
 Source: `torch/serialization.py`. Members are stored, not packed, so each is a range of bytes of the file: the pickle is
 read block by block, and values of a storage on demand.
@@ -121,7 +121,7 @@ def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
         if member is None or count * width_of(kind) > member.size:
             raise TypeError
 
-        def read(at: int, count: int) -> bytes:  # where the storage begins is looked up with the first values
+        def read(at: int, count: int) -> bytes:  # the first read looks up where the storage begins
             return reader.below(_start_of(reader, member), member.size, at, count)
 
         return StorageRef(read, member.size, kind, order)

@@ -1,8 +1,8 @@
 """The values that a pickle describes beyond plain ones, read on demand from the bytes of the pickle.
 
 They are names, markers, long texts, lists of numbers, tensors and arrays. A pickle writes a list of numbers as a run: a
-mark, an opcode and bytes for each number, and `e`. An expression finds the end of a run, and NumPy decodes it. Most of
-a dump is such lists. NumPy lacks three kinds of floats, which become float32 without a loss.
+mark, an opcode and bytes for each number, and `e`. A regular expression finds the end of a run, and NumPy decodes
+it. Such lists make up most of a dump. NumPy lacks three kinds of floats, which become float32 without a loss.
 """
 
 import contextlib
@@ -49,7 +49,7 @@ class Window:
         return self.base + self.at
 
     def look(self, count: int) -> None:
-        """Read on until `data` has this many bytes behind the place, or fewer at the end."""
+        """Read until `data` has this many bytes from the place on, or fewer at the end."""
         if len(self.data) - self.at >= count or (self.data and self.base + len(self.data) >= self.size):
             return
         self.base += self.at
@@ -99,7 +99,7 @@ _RUN = rb"\((?:(?:K.|M..|J.{4})++|(?:G.{8})++)e"
 RUN = re.compile(_RUN, re.DOTALL)
 """A run: a mark, only small integers or only floats, and `e`."""
 LIST_OF_NUMBERS = re.compile(rb"(?:q.|r.{4}|\x94)?" + _RUN, re.DOTALL)
-"""The bytes after an empty list that gets numbers: an opcode for the memo, if any, and a run."""
+"""The bytes after an empty list that receives numbers: perhaps an opcode for the memo, then a run."""
 _FLOAT = ord("G")
 _FLOATS = np.dtype([("opcode", "u1"), ("value", ">f8")])
 _WIDTHS = {ord("K"): 2, ord("M"): 3, ord("J"): 5}
@@ -127,7 +127,7 @@ def count_of(run: bytes) -> int:
 
 
 def _widths(run: bytes) -> NDArray[np.int64]:
-    """Return the width of each value in a run of integers, whose bytes may look like opcodes as well."""
+    """Return the width of each value in a run of integers, whose bytes may themselves look like opcodes."""
     codes, width = np.frombuffer(run, np.uint8), _WIDTHS[run[0]]
     if len(run) % width == 0 and (codes[::width] == run[0]).all():
         return np.full(len(run) // width, width)
@@ -160,7 +160,7 @@ class Opaque(Struct, eq=False):
     items: list[Any] = []
 
     def extend(self, items: Sequence[Any]) -> None:
-        """Note the items of an object like a list, or the pairs of one like a dict."""
+        """Note the items of a list-like object, or the pairs of a dict-like one."""
         self.items.extend(items)
 
 
@@ -190,7 +190,7 @@ class Blob(Struct, frozen=True):
     encoding: str = ""
     """Empty for bytes."""
     recoded: str = ""
-    """The encoding to bytes of a text that stands for bytes."""
+    """The encoding that turns a text back into the bytes that it represents."""
 
     def value(self) -> Any:
         """Return the text or the bytes. Raises `UnreadablePickle`."""
@@ -283,7 +283,7 @@ class StorageRef(Struct, frozen=True):
     kind: str
     """The type of its values, such as `float32`."""
     order: Order = "<"
-    """The order of their bytes, as NumPy writes it."""
+    """Their byte order, as NumPy writes it."""
 
 
 class Tensor(Struct, frozen=True, eq=False):
@@ -324,7 +324,7 @@ class Tensor(Struct, frozen=True, eq=False):
 
 
 class NumpyType(Struct, eq=False):
-    """A type of NumPy: its text, and the order of bytes, which is empty for an unusual type."""
+    """A type of NumPy: its text and its byte order, which is empty for an unusual type."""
 
     text: str
     order: str = "<"
@@ -389,16 +389,16 @@ STORED_AS: Final = {
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
     "bfloat16": "uint16", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8",
 }  # fmt: skip
-"""Types of tensors, with the NumPy type that has their bytes."""
+"""Types of tensors, with the NumPy type of the same layout."""
 
 
 def width_of(kind: str) -> int:
-    """Return the bytes of a value of a type."""
+    """Return the size of a value of a type, in bytes."""
     return np.dtype(STORED_AS[kind]).itemsize
 
 
 def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
-    """Return values of a type that NumPy lacks as float32, and a copy of any others."""
+    """Return values of a type that NumPy lacks as float32; a copy of other values."""
     if kind == "bfloat16":
         return (values.astype(np.uint32) << 16).view(np.float32)
     if kind == "float8_e5m2":  # the upper half of a float16

@@ -86,7 +86,7 @@ class ParquetFormat(RecordFormat):
                     break
                 items += self._items(run, source, record, group, number)
                 number += 1
-            if stamp_of(source.location) != stamp:  # so the types that rows depend on may be others
+            if stamp_of(source.location) != stamp:  # so the types that rows depend on may have changed
                 raise ValueError("it changed while it was read")
             yield from items
             if expanded > most_bytes:
@@ -157,7 +157,7 @@ def _readable_batches(source: Source, group: RowGroup) -> Iterator[pa.RecordBatc
 
 @while_unchanged(KEPT_BATCHES)
 def _batch(location: Location, group: RowGroup, number: int) -> pa.RecordBatch:
-    """Return a batch of a row group; pyarrow decodes the batches before it, too. Raises ValueError without it."""
+    """Return a batch of a row group; pyarrow decodes the batches before it, too. Raises ValueError if it is missing."""
     return first_of(islice(batches_of(location, group), number, None))
 
 
@@ -208,7 +208,7 @@ def python_values(column: pa.Array) -> list[Any]:
 
 
 def readable(value: pa.Scalar) -> Any:
-    """Return the value of a cell: the readable part of invalid UTF-8, None for a value that contains such text.
+    """Return the value of a cell: the readable part of a text with invalid UTF-8, None for a list or object with one.
 
     A date or a duration that Python cannot hold is the number that is stored, with its type.
     """
@@ -255,12 +255,12 @@ LEADING_ROWS = 64
 """The first rows of a file, whose repeated texts show the size of its groups."""
 MANY_ROWS = 2**12
 MANY_BYTES = 4 * BATCH_BYTES
-"""A row group of at most this size is decoded `MANY_ROWS` at a time if its texts are in memory once each."""
+"""A row group of at most this size is decoded `MANY_ROWS` at a time if memory holds each different text once."""
 
 
 @while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise={})
 def column_types(location: Location) -> dict[str, str]:
-    """Return the types of a file's columns in their order, in the words of Arrow; none of an unreadable file."""
+    """Return the Arrow types of a file's columns, in order; empty for an unreadable file."""
     if not any(group.rows for group in groups_of(location)):
         return {}
     with opened_table(location) as file:
@@ -269,7 +269,7 @@ def column_types(location: Location) -> dict[str, str]:
 
 @while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
 def repeats(location: Location, column: str) -> tuple[int, ...]:
-    """Return for each row how many earlier stretches of rows have the same value in a column."""
+    """Return, for each row, how many earlier stretches of rows have the same value in a column."""
     counts: list[int] = []
     times: Counter[str] = Counter()
     last = None
@@ -285,7 +285,7 @@ def repeats(location: Location, column: str) -> tuple[int, ...]:
 def _digests(location: Location, group: RowGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
     """Yield the hashes of a column's values in batches, each with the length of its stretch of rows.
 
-    A column of texts is read as numbers of different texts, so a text that is repeated is in memory once.
+    A column of texts is read as numbers of its different texts, so memory holds a repeated text once.
     """
     is_small = group.rows > 0 and group.size_bytes <= MANY_BYTES
     texts = [column] if is_small and column_types(location).get(column) in ("string", "large_string") else []
@@ -308,7 +308,7 @@ def _digests(location: Location, group: RowGroup, column: str, rows: int) -> Ite
 
 @while_unchanged(1024, errors=UNREADABLE, otherwise=())
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
-    """Return the hashes of the values of a column in the first rows of a file; nothing of an unreadable one."""
+    """Return the hashes of a column's values in the first rows of a file; empty for an unreadable file."""
     groups = [group for group in groups_of(location) if group.rows]
     digests: list[str] = []
     for values in _digests(location, groups[0], column, LEADING_ROWS) if groups else ():

@@ -27,14 +27,14 @@ MAGIC = b"PAR1"
 TAIL_BYTES = 8
 """The length of the footer, and the magic, end a file."""
 MAX_FOOTER_BYTES = 2**25
-"""A footer holds the least and the largest text of each column in each row group, of up to 4 KB each."""
+"""The largest footer: it holds the least and the largest text, each up to 4 KB, of each column in each row group."""
 MAX_VALUES = 2**20
-"""The values of a footer take time and memory; the bytes of its texts take little of either."""
+"""The most values of a footer: they take time and memory; the bytes of its texts take little of either."""
 MAX_DEPTH = 16
 MAX_PAGES = 2**17
 """The most pages of a row group."""
 HEADER_BYTES = (2**10, 2**16)
-"""Bytes to read for the header of a page, which may hold texts: at first, and if these do not suffice."""
+"""Bytes to read for the header of a page, which may hold texts: at first, and if the first read is too short."""
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
 _FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
 """Bytes of values of a fixed size; true and false in a list take one each."""
@@ -158,7 +158,7 @@ class _Compact:
         return self._data[self.at - size : self.at]
 
     def _claim(self, values: int) -> int:
-        """Return a number of values, each of which takes a byte or more."""
+        """Return a count of values, each of which takes at least a byte."""
         if values > len(self._data) - self.at:
             raise IndexError
         self._values_left -= values
@@ -180,7 +180,7 @@ class _Compact:
 
 
 class _Page(NamedTuple):
-    """A page by its header, whose sizes no footer tells."""
+    """A page according to its header; the footer does not have its sizes."""
 
     is_dictionary: bool
     unpacked: int
@@ -421,7 +421,7 @@ def why_no_table(location: Location) -> str:
 
 
 def why_no_torch(location: Location) -> str:
-    """Return why a `.pt` file cannot be read, if its beginning or its end tells; else an empty text."""
+    """Return why a `.pt` file cannot be read, judging by its beginning and end; else an empty text."""
     try:
         ends = _ends(location)
     except OSError:

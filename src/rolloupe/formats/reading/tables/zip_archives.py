@@ -1,9 +1,9 @@
 """Members of a zip archive, as Parquet tables or as bytes, read within bounds: an archive is as hostile as any file.
 
-Nothing is unpacked under a name from the archive: readers look members up by names of their own, and contents go to
-memory or to a nameless temporary file. Python's `zipfile` reads the directory; this module unpacks the members, as
-`zipfile` knows zstd only from Python 3.14 on and bounds no memory. Unreadable tables become texts, never exceptions;
-only an archive that cannot be opened raises.
+Nothing is unpacked under a name from the archive: readers look up members by fixed names, and contents go to
+memory or to a nameless temporary file. Python's `zipfile` reads the directory; this module unpacks the members, because
+`zipfile` knows zstd only from Python 3.14 on and does not bound memory. Unreadable tables become texts, never
+exceptions; only an archive that cannot be opened raises.
 """
 
 import contextlib
@@ -58,7 +58,7 @@ class _Sparing(io.BufferedReader):
 
 
 def opened_archive(location: Location, most_bytes: int) -> BinaryIO:
-    """Open an archive for `zipfile`, which reads a directory of at most so many bytes."""
+    """Open an archive for `zipfile`, which reads a directory of at most `most_bytes`."""
     file = _Sparing(cast("io.RawIOBase", open_file(location, 0)))
     file.most = most_bytes
     return file
@@ -107,7 +107,7 @@ def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
 MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20
 MAX_UNPACKED_BYTES = 256 * 2**20
 FREE_UNPACKED_BYTES = 64 * 2**20
-"""All members that are read of one archive may take this much, or `MAX_RATIO` times its size."""
+"""All members read from one archive may take this much, or `MAX_RATIO` times its size."""
 
 
 class Members:
@@ -130,7 +130,7 @@ class Members:
         return list(self._infos)
 
     def read(self, name: str) -> bytes:
-        """Return the content of a member; nothing without such a member. Raises `Unusable` and OSError."""
+        """Return the content of a member; empty if it is missing. Raises `Unusable` and OSError."""
         info = self._infos.get(name)
         if info is None:
             return b""
@@ -141,7 +141,7 @@ class Members:
             pieces += _contents(self._file, info, min(MAX_UNPACKED_BYTES, self._left))
         except _NOT_UNPACKED as error:
             raise Unusable(f"it cannot be unpacked: {error}") from None
-        finally:  # what cannot be unpacked takes time as well, and members may share their bytes
+        finally:  # failed members take time as well, and members may share their bytes
             packed_bytes = min(info.compress_size, self._file.tell() - info.header_offset)
             self._left -= max(sum(map(len, pieces)), packed_bytes)
         return b"".join(pieces)
@@ -158,7 +158,7 @@ def _directory(location: Location) -> dict[str, zipfile.ZipInfo]:
 
 MAX_MEMBERS = 1000
 MAX_DIRECTORY_BYTES = 2**22
-"""The largest directory with this many members: no table has longer names."""
+"""The largest directory: this many members, and no table has longer names."""
 MAX_MEMBER_BYTES = 8 * 2**30
 IN_MEMORY_BYTES = 32 * 2**20
 """A larger table goes to a temporary file, from which rows are read as needed."""
@@ -168,8 +168,8 @@ FREE_ROWS = 2**20
 ROWS_PER_BYTE = 64
 """All tables of an archive may have `FREE_ROWS`, and this many more for each byte of it, up to `MAX_ROWS`.
 
-Rows that repeat each other take next to nothing once packed: a file of 7 kB can hold a hundred million of them. Readers
-of a table make arrays of its length. Telescope's own tables hold texts too, and none comes near the limit.
+Compressed, repeated rows take almost no space: a file of 7 kB can hold a hundred million of them. Readers of a table
+make arrays of its length. Telescope's own tables hold texts as well, and stay far below the limit.
 """
 MAX_COLUMNS = 64
 BATCH_ROWS = 1024
@@ -180,7 +180,7 @@ T = TypeVar("T")
 _UNREADABLE = (
     *_NOT_UNPACKED, OSError, pa.ArrowException, RuntimeError, ArithmeticError, LookupError,
 )  # fmt: skip
-"""Exceptions of pyarrow on damaged tables as well."""
+"""These exceptions, and those of pyarrow on damaged tables."""
 
 
 class Unreadable(Exception):
@@ -200,7 +200,7 @@ class Tables:
         self._held: dict[tuple[str, frozenset[str]], pa.Table | None] = {}
         self._rows = 0
         self.unpacked_bytes: dict[str, int] = {}
-        """The most bytes that were unpacked of each member, also if reading it failed."""
+        """The most bytes that were unpacked from each member, even if reading it failed."""
         self._lock = threading.Lock()
         self._derived: dict[str, Any] = {}
         self._deriving = threading.Lock()
@@ -319,7 +319,7 @@ def _joined(batches: Iterator[pa.RecordBatch], schema: pa.Schema) -> pa.Table:
 
 
 def _on_disk(table: pa.Table, rest: Iterator[pa.RecordBatch]) -> pa.Table:
-    """Write a table and its further batches to a nameless temporary file, and map it into memory."""
+    """Write a table and the batches after it to a nameless temporary file, and map it into memory."""
     handle, path = tempfile.mkstemp(suffix=".arrow")
     os.close(handle)
     schema, written = table.schema, 0
@@ -346,7 +346,7 @@ _FLAT = (
 
 
 def integers(table: pa.Table, name: str, missing: int) -> np.ndarray:
-    """Return a column as int64, with `missing` for values that are not integers, or for all without such a column."""
+    """Return a column as int64, with `missing` for values that are not integers, and for a missing column."""
     if name in table.column_names:
         column = table.column(name)
         if pa.types.is_integer(column.type) and column.type != pa.uint64():
@@ -367,7 +367,7 @@ def taken(table: pa.Table, rows: np.ndarray) -> list[dict[str, object]]:
 
 
 def _as_python(batch: pa.RecordBatch) -> list[dict[str, object]]:
-    """Return the rows of a batch; of invalid UTF-8, the readable part."""
+    """Return the rows of a batch, with the readable part of invalid UTF-8."""
     try:
         rows: list[dict[str, object]] = batch.to_pylist()
     except UnicodeDecodeError:

@@ -1,8 +1,8 @@
 """The runs that trackers log, in records that all trackers share; logs that grow; and curves in plain files.
 
 Plain files are JSON lines, CSV, and the `trainer_state.json` of Hugging Face's trainers. A table of CSV has a header.
-What separates its cells (commas, semicolons or tabs), and whether decimals follow a point or a comma, must be certain:
-a table that could be read in two ways is refused with the reason.
+The separator (comma, semicolon or tab) and the decimal mark (point or comma) must be certain: a table that could be
+read in two ways is refused with the reason.
 """
 
 import codecs
@@ -39,10 +39,10 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 
 class LoggedRow(NamedTuple):
-    """The numbers of one call."""
+    """The numbers of one logging call."""
 
     step: int | None
-    """The step as the tracker counts."""
+    """The tracker's count of steps."""
     values: dict[str, float]
     time_s: float | None = None
     """Seconds since the epoch."""
@@ -53,7 +53,7 @@ class LoggedTable(NamedTuple):
 
     key: str
     step: int | None
-    """The trainer's own step if it was logged beside the table, else as the tracker counts."""
+    """The trainer's own step if it was logged with the table, else the tracker's count."""
     follows_eval: bool = False
     """True if metrics of an evaluation were logged just before."""
 
@@ -67,9 +67,9 @@ class LoggedRun(Struct):
     id: str = ""
     """Its id among the runs of a file."""
     tables: dict[str, LoggedTable] = {}
-    """By the file's path or name."""
+    """Tables by the path or name of their files."""
     damage: str = ""
-    """Why reading ended before the end; empty if it did not."""
+    """Why reading ended early; empty if it did not."""
 
 
 def number_of(value: object) -> float | None:
@@ -108,8 +108,8 @@ def flat(value: object, name: str = "", depth: int = 8) -> Iterable[tuple[str, f
 def trainer_step_of(rows: Iterable[LoggedRow]) -> str:
     """Return the metric that holds the trainer's own step: the first usual name whose values are all steps, else "".
 
-    At least half of the rows that the trainer logged must have it. Such rows have other metrics with the same first
-    word, as in `train/global_step` and `train/loss`; rows that others log between them, such as timings, do not count.
+    At least half of the rows that the trainer logged must have it. Its rows have other metrics with the same first
+    word, as in `train/global_step` and `train/loss`; rows logged by other code, such as timings, do not count.
     If no row has such metrics, all rows count.
     """
     rows = [row for row in rows if row.values]
@@ -160,7 +160,7 @@ MAX_BYTES = 512 * 2**20
 """The most that is read of one file."""
 BLOCK_BYTES = 4 * 2**20
 LAST_BYTES = 64
-"""A file was replaced if the bytes read last, this many, are others."""
+"""If this many bytes, those read last, have changed, the file was replaced."""
 
 
 class ReadSoFar:
@@ -172,7 +172,7 @@ class ReadSoFar:
         self._inode = (0, 0)
 
     def read_on(self, location: Location, take: Callable[[bytes], int]) -> bool:
-        """Pass what was appended to `take`, which returns how many bytes it has taken and gets the others again.
+        """Pass appended bytes to `take`, which returns how many it has taken; it gets the others again next time.
 
         Returns False, and passes nothing, for a file that shrank or was replaced. Raises OSError.
         """
@@ -201,7 +201,7 @@ class Log(ABC):
     def take(self, name: str, data: bytes) -> int:
         """Take the whole records at the beginning of `data`, which follows the bytes taken from that file before.
 
-        Returns the size of these records. Raises `ValueError` for another kind of file.
+        Returns the size of these records. Raises `ValueError` for a different kind of file.
         """
 
     def merge(self) -> bool:
@@ -225,7 +225,7 @@ class LogReader:
         self._files: dict[str, ReadSoFar] = {}
 
     def read(self, locations: Sequence[Location]) -> list[LoggedRun]:
-        """Read the new bytes, and return the run. Raises `ValueError` for another kind of file, and OSError."""
+        """Read the new bytes, and return the run. Raises `ValueError` for a different kind of file, and OSError."""
         try:
             if not self._read_on(locations):
                 self._begin()
@@ -251,7 +251,7 @@ TIMES = ("_timestamp", "timestamp", "time", "wall_time")
 STEPS = ("step", "_step", "Step", "global_step", "iteration", "iter")
 """Columns with the step."""
 EARLIEST_S = 1e9
-"""The earliest such time: September 2001."""
+"""The earliest time that such a column may hold: September 2001."""
 MAX_ROWS = 5_000_000
 
 
@@ -327,7 +327,7 @@ SEPARATORS = {",": "commas", ";": "semicolons", "\t": "tabs"}
 MOST_COLUMNS = 200_000
 MOST_CELL_CHARS = 131_072
 COMPARED_CHARS, COMPARED_LINES = 65_536, 9
-"""How much of a table is compared to see what separates its cells."""
+"""The characters of a table that are compared to find its separator."""
 _UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _QUOTED = re.compile(r'"[^"]*"')
 _POINT = re.compile(r"\s*[+-]?\d*\.\d+([eE][+-]?\d+)?\s*")
@@ -371,7 +371,7 @@ class _CsvTable:
         self.is_cut = next(lines, None) is not None
 
     def _whole_rows(self, lines: Iterable[str]) -> Iterator[str]:
-        """Yield the lines of each row: a cell in quotes may have several, but not without end."""
+        """Yield the lines of each row: a quoted cell may have several lines, up to a limit."""
         begun: list[str] = []
         size = quotes = 0
         for line in lines:
@@ -427,7 +427,7 @@ def read_csv(data: bytes) -> LoggedRun:
 
 
 def _separator_of(head: str) -> str:
-    """Return what separates the cells of a table. Raises `ValueError` if that is uncertain."""
+    """Return the separator of the cells of a table. Raises `ValueError` if it is uncertain."""
     lines = [line for line in head.splitlines()[:COMPARED_LINES] if line.strip()]
     if len(head) == COMPARED_CHARS and len(lines) > 1:
         lines.pop()  # it may go on
@@ -442,7 +442,7 @@ def _separator_of(head: str) -> str:
 
 
 def _has_decimal_commas(cells: Iterator[list[str]]) -> bool:
-    """Return whether decimals follow commas. Raises `ValueError` if that is uncertain."""
+    """Return whether the decimal mark is a comma. Raises `ValueError` if that is uncertain."""
     next(cells, None)
     points = commas = ""
     is_sure = False

@@ -40,7 +40,7 @@ MAX_RECORD_BYTES = 64 * 2**20
 
 
 class FramedLog(Log):
-    """A log of a client, read a block at a time."""
+    """A client's log, read block by block."""
 
     magics: ClassVar[tuple[bytes, ...]]
     """The first bytes that a log may have; all have the same length."""
@@ -52,7 +52,7 @@ class FramedLog(Log):
         self._damage = ""
         self._gaps: list[int] = []
         self._last_gaps: list[int] = []
-        """Gaps behind the last whole record; the next block begins before them."""
+        """Gaps after the last whole record; the next block begins before them."""
         self._taken = 0
 
     @classmethod
@@ -104,7 +104,7 @@ class FramedLog(Log):
 def records_from(data: bytes, start: int, gaps: list[int], before: int = 0) -> Iterator[tuple[bytes | None, int]]:
     """Yield each whole record from `start` on, and where it ends; None for a damaged one.
 
-    The rest of a block behind a damaged record is lost; `gaps` gets the place of the damage. `before` bytes of the file
+    The rest of a block after a damaged record is lost; `gaps` gets the place of the damage. `before` bytes of the file
     precede `data`, and end with a record.
     """
     at, size = start, 0
@@ -148,7 +148,7 @@ KEY, NESTED_KEY, VALUE = 1, 2, 16
 RUN_ID, RUN_CONFIG, DISPLAY_NAME = 1, 4, 8
 """Fields of a run."""
 MOST_BEFORE = 16
-"""The last call with numbers is looked for among this many calls before a table."""
+"""How many calls before a table to search for the last one with numbers."""
 OF_EVAL = "eval/"
 
 
@@ -231,7 +231,7 @@ POINT_KEY, POINT_STEP, SCALAR_TIME, POINT_VALUE = 1, 2, 4, 5
 MEDIA_ITEM, MEDIA_NAME = 1, 1
 """Fields of the value of media, and of an item."""
 OF_MACHINE = "__swanlab__."
-"""The prefix of metrics of the machine, which have steps of their own."""
+"""The prefix of the machine's metrics, which have separate steps."""
 
 
 class SwanLabLog(FramedLog):

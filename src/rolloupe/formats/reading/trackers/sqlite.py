@@ -1,10 +1,10 @@
-"""Reads SQLite databases that a trainer may be writing, where they are; and the runs of trackio and MLflow in them.
+"""Reads SQLite databases in place, even while a trainer writes them; and the runs of trackio and MLflow in them.
 
-Nothing is written or locked beside a database. The `sqlite3` of Python can only leave files there (read-only, it makes
-`-wal` and `-shm`) or miss rows (`immutable=1` reads no `-wal`). SQLite reads through a file system of its own (apsw):
-pages of the database come from its file, those of the `-wal` from a copy of that, which is small, and there are no
-other files. While a `-journal` says that a transaction is not finished, the database holds pages that may yet be
-undone, so it is not read.
+Nothing is written or locked next to a database. Python's `sqlite3` either leaves files there (read-only, it makes
+`-wal` and `-shm`) or misses rows (`immutable=1` reads no `-wal`). SQLite reads through a file system of its own (apsw):
+pages of the database come from its file, those of the `-wal` from a copy of it, which is small, and there are no
+other files. While a `-journal` shows an unfinished transaction, the database holds pages that may be rolled back,
+so it is not read.
 """
 
 import contextlib
@@ -31,9 +31,9 @@ MAGIC = b"SQLite format 3\0"
 MAX_WAL_BYTES = 2**30
 """The largest `-wal` that is read; writers move its rows into the database from 4 MB on."""
 TRIES = 3
-"""Attempts to read a database that changes meanwhile."""
+"""How often to try to read a database that changes meanwhile."""
 WAIT_S = 0.02
-"""Time to wait for the end of a transaction, which most often takes less."""
+"""How long to wait for the end of a transaction; most take less."""
 READING_S = 120
 """The most processor time that a reading takes."""
 MAX_VALUE_BYTES = 64 * 2**20
@@ -41,7 +41,7 @@ MAX_VALUE_BYTES = 64 * 2**20
 MAX_PAGE_BYTES = 2**16
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 SIDE_FILES = ("-wal", "-journal")
-"""The endings of the files that SQLite keeps beside a database."""
+"""The endings of the files that SQLite keeps next to a database."""
 JOURNAL_MAGIC = b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7"
 _WAL_MAGIC = (0x377F0682, 0x377F0683)
 _WAL_HEADER = struct.Struct(">L4xL4x8s8x")
@@ -59,7 +59,7 @@ _UNFINISHED = (
 _RESTLESS = "it changes all the time. Next: look again later"
 T = TypeVar("T")
 _reasons: Lru[str, tuple[str, tuple[int, ...]]] = Lru(entries=1000)
-"""Why each of some databases could not be read, and its state then."""
+"""By database, the reason why it could not be read, and its state at that time."""
 
 
 class BadDatabase(Exception):
@@ -67,7 +67,7 @@ class BadDatabase(Exception):
 
 
 UNREADABLE = (BadDatabase, OSError)
-"""Exceptions of reading a database."""
+"""The exceptions that reading a database may raise."""
 
 
 def is_database(location: Location) -> bool:
@@ -80,7 +80,7 @@ def is_database(location: Location) -> bool:
 
 
 def side_file(location: Location, ending: str) -> Location:
-    """Return the location of a file beside a database; beside the target of a link, as SQLite does.
+    """Return the location of a side file of a database; for a link, it lies next to the target, as in SQLite.
 
     If the database is its own root, so is that file.
     """
@@ -89,7 +89,7 @@ def side_file(location: Location, ending: str) -> Location:
 
 
 def states_of(location: Location) -> tuple[int, ...]:
-    """Return the states of a database and of the files beside it, one of which changes with each row."""
+    """Return the states of a database and its side files: every new row changes one of them."""
     states = [*stamp_of_state(path_state(location.path))]
     for ending in SIDE_FILES:
         with contextlib.suppress(OSError):
@@ -137,7 +137,7 @@ def _at_one_moment(location: Location, read: Callable[[apsw.Connection], T], sec
 
 
 def _stamp(location: Location) -> tuple[int, int, int]:
-    """Return the state that changes when rows are moved into a database from its `-wal`, or written without one."""
+    """Return a state that changes when rows reach the database file, from its `-wal` or directly."""
     return stamp_of_state(file_state(location))
 
 
@@ -164,7 +164,7 @@ def _read(location: Location, read: Callable[[apsw.Connection], T], seconds: flo
 def copied_log(location: Location) -> BinaryIO:
     """Copy the part of a `-wal` that SQLite reads; the copy is empty without one. It may lack rows written meanwhile.
 
-    The part is its header, and its frames up to the first of an earlier use of the file: that has another salt.
+    The part is the header, and the frames before the first one left from an earlier use, which has a different salt.
     """
     copy = TemporaryFile(prefix="rolloupe-")  # noqa: SIM115 - closed with the file system
     with contextlib.suppress(FileNotFoundError), open_file(location) as source:
@@ -183,7 +183,7 @@ def copied_log(location: Location) -> BinaryIO:
 
 
 class _FileSystem(apsw.VFS):
-    """A file system for one connection: its files are open already, and are neither locked nor written."""
+    """A file system for one connection: its files are already open, and are neither locked nor written."""
 
     def __init__(self, files: dict[str, BinaryIO]) -> None:
         self.name = f"rolloupe-{id(self)}"
@@ -240,22 +240,22 @@ VIEWS = (
     "read. Next: copy the view into a table of its name"
 )
 TOO_LARGE = "too large"
-"""The key for why a row is not read, which then lacks some values."""
+"""The key of the reason why a row, which lacks some values, is not read."""
 TOO_LARGE_ROW = f"a row of {{:,}} MiB, which takes too much memory: up to {MAX_ROW_BYTES >> 20} MiB are read"
 
 
 def size_of(columns: Iterable[str]) -> str:
-    """Return SQL for the bytes of some columns of a row, which reads none of them."""
+    """Return SQL for the size of some columns of a row in bytes, which does not read the columns."""
     return " + ".join(f"ifnull(octet_length({name}), 0)" for name in columns)
 
 
 def bounded(column: str) -> str:
-    """Return SQL for the bytes of a column: NULL, and not read, if they are more than a row may have."""
+    """Return SQL for a column as bytes; a value beyond the limit of a row is NULL and is not read."""
     return f"iif(octet_length({column}) <= {MAX_ROW_BYTES}, CAST({column} AS BLOB), NULL)"
 
 
 def stored_columns(database: apsw.Connection, table: str) -> set[str]:
-    """Return the columns of a table; none of a view, which may compute without end."""
+    """Return the columns of a table; empty for a view, which may compute without end."""
     stored = (
         "SELECT info.name FROM sqlite_schema AS stored, pragma_table_info(stored.name) AS info "
         "WHERE stored.type = 'table' AND stored.rootpage > 0 AND stored.name = ?"
@@ -300,7 +300,7 @@ def table_rows(
 # Sources: trackio 0.43.0, whose projects are a database each, `{project}.db`, and MLflow 3.17
 # (`mlflow/store/tracking/dbmodels/models.py`). For values that JSON lacks, trackio has texts such as `"NaN"`, MLflow a
 # column. A metric of trackio may be an object, such as a table, which is no number. Older databases of trackio have no
-# `run_id`: there a run is its name.
+# `run_id`: a run is known by its name.
 
 MOST_ROWS = 5_000_000
 MOST_RUNS = 10_000
@@ -322,7 +322,7 @@ class ProjectRun(NamedTuple):
 
 
 def id_column(columns: Collection[str]) -> str:
-    """Return the column of trackio that tells runs apart."""
+    """Return the column of trackio that identifies runs."""
     return "run_id" if "run_id" in columns else "run_name"
 
 
@@ -388,7 +388,7 @@ def _configs(database: apsw.Connection) -> dict[str, dict[str, Any]]:
 
 
 def runs_with_metrics(database: apsw.Connection) -> list[dict[str, Any]] | None:
-    """Return the rows of MLflow's runs with metrics; None of another database."""
+    """Return the rows of MLflow's runs with metrics; None for any other database."""
     if any(not needed <= stored_columns(database, table) for table, needed in NEEDED_OF_MLFLOW.items()):
         return None
     has_metrics = "EXISTS (SELECT 1 FROM metrics WHERE metrics.run_uuid = runs.run_uuid)"
@@ -437,12 +437,12 @@ def logged_row(row: dict[str, Any]) -> LoggedRow:
 
 
 def project_runs(location: Location) -> list[ProjectRun]:
-    """List the runs with metrics of a database of trackio or MLflow; none of another file."""
+    """List the runs with metrics in a database of trackio or MLflow; empty for any other file."""
     return _kind_and_runs(location)[1]
 
 
 def database_kind(location: Location) -> str:
-    """Return whose database a file is; that of trackio may have no runs yet."""
+    """Return the tracker that a database belongs to; a database of trackio may have no runs yet."""
     return _kind_and_runs(location)[0]
 
 
@@ -455,5 +455,5 @@ def _kind_and_runs(location: Location) -> tuple[str, list[ProjectRun]]:
 
 @while_unchanged(512, states_of, errors=UNREADABLE, otherwise={})
 def database_configs(location: Location) -> dict[str, dict[str, Any]]:
-    """Return the configurations of the runs of a database of trackio, by their ids; none of another file."""
+    """Return the configurations of the runs of a database of trackio, by their ids; empty for any other file."""
     return read_database(location, _configs, LISTING_S)

@@ -47,7 +47,7 @@ TEXT_SUMMARY = "/text_summary"
 ARGS = "args"
 """The tag of the settings that trainers of Hugging Face models write before anything else, as JSON."""
 ARGS_BYTES = 64 * 2**10
-"""They end within this many bytes of a file."""
+"""The settings end within this many bytes of a file."""
 
 
 class TaggedValue(NamedTuple):
@@ -72,7 +72,7 @@ def events(data: bytes) -> Iterator[TaggedValue]:
 
 
 def read_beginning(head: bytes) -> LoggedRun:
-    """Read the settings and the first scalars of an event file; neither if it has no settings."""
+    """Read the settings and the first scalars of an event file; an empty run if it has no settings."""
     config: dict[str, Any] = {}
     rows: dict[int, LoggedRow] = {}
     with contextlib.suppress(BadMessage):
@@ -165,7 +165,7 @@ def records_of(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedVa
 
 
 def _heads(data: bytes) -> list[tuple[int, int, bool]]:
-    """Return where each record begins, its length, and whether that is good; the last record may be unfinished."""
+    """Return each record's start, its length, and whether the length is valid; the last record may be unfinished."""
     heads, at = [], 0
     while at + HEAD.size <= len(data):
         length, checksum = HEAD.unpack_from(data, at)
@@ -225,13 +225,13 @@ POLYNOMIAL = 0x82F63B78
 MASK = 0xA282EAD8
 ROW_BYTES = 64
 START = bytes.fromhex("54641f64")
-"""A sum starts from all ones: the sum of these bytes."""
+"""These bytes have a sum of all ones, with which every sum starts."""
 CELLS = 2**20
 """Bytes that are summed together."""
 
 
 def _tables() -> tuple[Sums, Sums]:
-    """Return the sums of single bytes; and each value of each byte of a sum as it is after a row of zeros."""
+    """Return the sums of single bytes, and the value of each byte of a sum after a row of zeros."""
     table: Sums = np.arange(256, dtype=np.uint32)
     for _ in range(8):
         table = (table >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (table & np.uint32(1))
@@ -245,7 +245,7 @@ TABLE, AFTER_A_ROW = _tables()
 
 
 def _moved(tables: Sums, sums: Sums) -> Sums:
-    """Return sums as they are after the zeros of some tables."""
+    """Return sums after they have passed the zeros of some tables."""
     moved: Sums = tables[0][sums & 0xFF]
     for place in (1, 2, 3):
         moved ^= tables[place][(sums >> 8 * place) & 0xFF]
@@ -295,10 +295,10 @@ def _sums(cells: NDArray[np.uint8]) -> Sums:
     return ~sums[:, 0]
 
 
-# Texts by their places: the records that begin in a range of bytes.
+# Texts by their places: those of the records that begin in a range of bytes.
 #
-# A record says only how long it is, so the search for the first record of a range begins at the start of the file. A
-# place at every `STRIDE` bytes is kept, so that nothing is passed over twice.
+# A record says only how long it is, so the search for the first record of a range begins at the start of the file. It
+# keeps a place at every `STRIDE` bytes, so that it passes over nothing twice.
 
 STRIDE = 2**20
 BLOCK_BYTES = 4 * 2**20
@@ -306,7 +306,7 @@ KEPT_FILES = 256
 
 
 class EventText(NamedTuple):
-    """The texts in a record, or why the record, or all that follows, is not read."""
+    """The texts in a record, or the reason why the record, or the rest of the file, is not read."""
 
     start: int
     stop: int
@@ -322,7 +322,7 @@ class _Begins:
         self.known = [0]
 
     def note(self, place: int) -> None:
-        """Keep the first place behind each stride."""
+        """Keep the first place after each stride."""
         if place // STRIDE > self.known[-1] // STRIDE:
             self.known.append(place)
 
@@ -343,7 +343,7 @@ def event_texts(location: Location, start: int, stop: int) -> Iterator[EventText
                     return
                 if record.texts or record.damage:
                     yield record
-                following = record.stop if record.stop > record.start else stop  # unknown behind damage
+                following = record.stop if record.stop > record.start else stop  # unknown after damage
             if following == at:
                 return
             at = following
@@ -378,7 +378,7 @@ def _block(file: BinaryIO, at: int) -> bytes:
 
 
 def _first(file: BinaryIO, begins: _Begins, place: int) -> int:
-    """Return the start of the first record at or behind a place; in a damaged file, that of a record before it."""
+    """Return the start of the first record at or after a place; in a damaged file, of a record before it."""
     at = begins.known[bisect_right(begins.known, place) - 1]
     while at < place:
         following = at
