@@ -1,11 +1,11 @@
-"""Tests of what every format promises: subclass `FormatContract` in a test module and point it to an example.
+"""Tests of the contract of formats: subclass `FormatContract` in a test module and point it to an example.
 
     class TestMine(FormatContract):
         format = "mine"
         example = Path(__file__).parent / "data" / "run"
 
-pytest collects the methods by their names; nothing here imports it. The example is copied before anything happens to
-it, and it should be small: a few files with some dozens of samples, without repeated ids.
+pytest collects the methods by their names; nothing here imports it. Tests use copies of the example,
+which should be small: a few files with some dozens of samples, without repeated ids.
 """
 
 import json
@@ -37,7 +37,7 @@ MAX_VALUES = 200
 MAX_DAMAGES = 10
 """Number of places at which a file is cut off, and at which it is overwritten."""
 WRONG: tuple[Any, ...] = (None, True, -1, 2**70, 1.5e308, float("nan"), "", "\ud800", "x" * 2000, [], [[1]], {"a": {}})
-"""Values of which each has a wrong type somewhere."""
+"""Values of many types: each is wrong for some key."""
 ASKED = (
     "metrics", "config", "checkpoints", "code_diff", "files", "trainer_files", "losses", "step_states", "times_s",
     "ending", "logtrees", "reports",
@@ -135,7 +135,7 @@ class FormatContract:
                 assert source.depends or source in self.reader.sources(run)
 
     def test_scans_are_pure(self, tmp_path: Path) -> None:
-        """Two scans yield the same, rows have ids and places of their own, and there are no problems."""
+        """Two scans yield the same, rows have unique ids and places, and no problem occurs."""
         run = self.run_at(tmp_path)
         for source in self.reader.sources(run):
             assert repr(_scan(self.reader, run, source)) == repr(_scan(self.reader, run, source))
@@ -205,7 +205,7 @@ class FormatContract:
             path.write_bytes(original)
 
     def test_an_unfinished_file_keeps_what_stands_before(self, tmp_path: Path) -> None:
-        """Of JSON lines, the rows before the last line stay, and the last is a row or a transient problem."""
+        """In JSON lines, the rows before the last line stay, and the last is a row or a transient problem."""
         run = self.run_at(tmp_path)
         for source in self._lines(run):
             path = Path(source.path)
@@ -220,7 +220,7 @@ class FormatContract:
             path.write_bytes(original)
 
     def test_values_of_wrong_types_never_raise(self, tmp_path: Path) -> None:
-        """Of JSON lines, a value of any type under any key costs at most its own line."""
+        """In JSON lines, a value of any type under any key costs at most its own line."""
         run = self.run_at(tmp_path)
         for source in self._lines(run):
             path = Path(source.path)
@@ -293,7 +293,7 @@ def _damaged(data: bytes) -> Iterator[bytes]:
 
 
 def _mutants(path: Path) -> list[dict[str, Any]]:
-    """The first records of a file with one value of a wrong type each, at the top or one level below."""
+    """The first records of a file, each with one value of a wrong type, at the top or one level below."""
     with path.open(encoding="utf-8") as file:
         records = [json.loads(line) for _, line in zip(range(4), file, strict=False)]
     found: list[dict[str, Any]] = []

@@ -1,4 +1,4 @@
-"""Texts of token ids, for formats whose records hold nothing else, and the choice of the tokenizer for a run."""
+"""Texts of token ids, for formats whose records hold only ids, and the choice of a run's tokenizer."""
 
 import os
 from bisect import bisect_left
@@ -22,7 +22,7 @@ MAX_CHARS = 64 * 2**20
 
 
 def own_tokenizer(run: RunInfo, folder: str = "") -> list[Location | str]:
-    """Return the tokenizer in a folder of a run, if there is one, as `Format.tokenizers` does."""
+    """Return the tokenizer in a folder of a run, if any, as `Format.tokenizers` does."""
     place = Location(os.path.join(run.root, folder) if folder else run.root, links_of(run))
     found = None if is_file(run.root) else tokenizer.find_tokenizer(place)
     return [found] if found else []
@@ -52,7 +52,7 @@ def add_strings(run: RunInfo, sample: Sample) -> None:
 
 
 def strings_of_prompt(sample: Sample) -> int:
-    """Return how many token strings of a sample are the prompt's: a framework stores those of the response alone."""
+    """Return how many token strings of a sample belong to the prompt: 0 if a framework stores only the response's."""
     is_response = len(sample.token_strings) == sample.row.response_tokens
     return (sample.row.prompt_tokens or 0) if sample.is_decoded and not is_response else 0
 
@@ -60,7 +60,7 @@ def strings_of_prompt(sample: Sample) -> int:
 def turns_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str], first: int) -> list[Turn]:
     """Return the turns of a sequence whose response begins at the token `first`; empty without a known template.
 
-    A turn begins only at a special token: a model that writes out `<|im_start|>` in other tokens begins none.
+    A turn begins only at a special token: a model that spells `<|im_start|>` with ordinary tokens begins no turn.
     """
     decoder = tokenizer_of(run)
     if decoder is None:
@@ -101,7 +101,7 @@ def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> 
 
 
 def ids_of(value: object) -> list[int]:
-    """Return token ids: -1 for an element that is no id, none if the value is no list."""
+    """Return token ids, -1 for an element that is no id; empty if the value is no list."""
     found = tokens.read_floats(value)
     if found is None:
         return []
@@ -116,7 +116,7 @@ def shown(ids: Sequence[int]) -> str:
 
 
 def texts_of(run: RunInfo, ids: Sequence[int], first: int) -> tuple[str, str]:
-    """Return prompt and response, which begins at token `first`, by the run's tokenizer; without one the ids.
+    """Return prompt and response, which begins at token `first`, by the run's tokenizer, or else as ids.
 
     They are decoded together, as the first token of a text may lose its blank.
     """
@@ -149,8 +149,8 @@ def add_tokens(run: RunInfo, sample: Sample, ids: Sequence[int], first: int, *, 
 def series_of(arrays: Mapping[str, Any], total: int, first: int | None) -> tuple[list[TokenSeries], list[str]]:
     """Return the series of a sample with `total` tokens, whose response begins at token `first`, and notes.
 
-    They cover all tokens or the response, and are blank where the loss mask is 0; a note names one that does neither,
-    and is not among them. If `first` is unknown, the arrays that are shorter tell it by their length.
+    Series cover all tokens or the response, and are blank where the loss mask is 0; a note names any other array, which
+    is left out. If `first` is unknown, the length of the shorter arrays determines it.
     """
     read = {name: tokens.read_floats(values) for name, values in arrays.items()}
     found = {name: values for name, values in read.items() if values is not None and len(values)}
@@ -172,11 +172,11 @@ def series_of(arrays: Mapping[str, Any], total: int, first: int | None) -> tuple
 
 
 class TokenizerChoice:
-    """The tokenizers of runs, as a person chose them, else as the runs name them. Raises `UnreadablePath`."""
+    """The tokenizers of runs: those that a person chose, else those that the runs name. Raises `UnreadablePath`."""
 
     def __init__(self, reading: Reading) -> None:
         self.notes: list[tuple[str, str]] = []
-        """Places, and why a tokenizer there is not used."""
+        """Places, each with the reason why its tokenizer is not used."""
         self._download = reading.download_tokenizer
         self._chosen = tokenizer.load(reading.tokenizer, download=self._download).file if reading.tokenizer else None
 

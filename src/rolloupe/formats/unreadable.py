@@ -1,4 +1,4 @@
-"""Files that no format reads: what they are, why no format reads them, and how to get readable ones."""
+"""Files that no format reads: their kinds, the reasons, and how to get readable files."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -114,7 +114,7 @@ _WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 _TEXTS = (*JSONL, ".json", ".csv", ".tsv", ".yaml", ".yml")
 
 _UNTOLD = ("", ".txt", ".log", ".out", ".jl", ".jsonlines", ".data", ".ldjson")
-"""Suffixes of files that may hold JSON lines all the same."""
+"""Suffixes of files that may nevertheless hold JSON lines."""
 
 _TWICE = "a file of the same name, plain or as `.zst`, lies beside it: that one counts"
 
@@ -143,7 +143,7 @@ _OF_MLFLOW = (
 )
 
 _ELSEWHERE = {"responses_create_params", "_swanLab"}
-"""Where NeMo-Gym has the prompt, below keys of each environment that may look like a response; a table of SwanLab."""
+"""Keys of NeMo-Gym, whose prompt lies below environment keys that may look like a response; and of SwanLab's tables."""
 
 
 def is_asked(reader: Format, name: str) -> bool:
@@ -153,14 +153,14 @@ def is_asked(reader: Format, name: str) -> bool:
 
 
 def is_foreign(record: Record) -> bool:
-    """Return whether a record with texts and scores is another framework's, whose format knows where they lie."""
+    """Return whether a record with texts and scores belongs to a framework whose own format reads it."""
     return not _ELSEWHERE.isdisjoint(record)
 
 
 def reasons(entries: Iterable[FolderEntry], names: Collection[str]) -> list[str]:
     """Say why a folder's files are unread, with equal reasons merged; unknown kinds of files are skipped.
 
-    `names` are those of all files in the folder.
+    `names` are the names of all files in the folder.
     """
     by_reason: dict[str, list[str]] = {}
     for entry in entries:
@@ -249,12 +249,12 @@ def _of_lines(location: Location) -> str:
 
 
 def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
-    """The first kind of file whose keys are all among these; None without such a kind."""
+    """The first kind of file whose keys are all among `keys`; None if no kind fits."""
     return next((kind for wanted, kind in kinds.items() if all(key in keys for key in wanted.split())), None)
 
 
 def _of_rows(location: Location, *, is_named: bool) -> str | None:
-    """Why a table or a document is in no run; None if it has no texts and numbers and nobody named it."""
+    """Why no run has a table or a document; None if it has no texts and numbers, and nobody named it."""
     if not (records := first_rows(location)):
         return None
     try:
@@ -266,7 +266,7 @@ def _of_rows(location: Location, *, is_named: bool) -> str | None:
 
 
 def _has_prose(record: Record) -> bool:
-    """Return whether a row, or the first of rows that have names, has a text of words beside a number."""
+    """Return whether a row, or the first of several named rows, has a text of words and a number."""
     inner = next((value for value in record.values() if isinstance(value, dict)), {})
     for row in (record, inner):
         texts = (value for value in row.values() if isinstance(value, str) and len(value) > PROSE_CHARS)

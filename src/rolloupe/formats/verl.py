@@ -1,8 +1,8 @@
-"""The rollouts and validation samples of verl: a file of JSON lines a step.
+"""The rollouts and validation samples of verl: a file of JSON lines for each step.
 
-Source: verl's `_dump_generations`, and `_write_generations` of the trainers from 0.8 on. verl names the folders nowhere
-but in its configuration, and stores no group before the trainer of June 2026: its rows are interleaved, so that the
-samples of a prompt follow each other.
+Source: verl's `_dump_generations`, and `_write_generations` of the trainers from 0.8 on. Only verl's configuration
+names the folders. Before the trainer of June 2026, it stores no group: its rows are interleaved, so that the samples of
+a prompt follow each other.
 """
 
 import os
@@ -47,7 +47,7 @@ class Verl(NamedRows, PromptRuns):
         return [entry.location for entry in _of_steps(folder, links)] or super().locations(folder, links)
 
     def fits_any(self, locations: Sequence[Location]) -> bool:
-        """See `RecordFormat`: a file that is not named by a step is one only if a person names it and its rows do."""
+        """See `RecordFormat`: a file whose name has no step fits only if a person names it and its rows have steps."""
         first, *_ = locations
         is_named = _STEP.fullmatch(files.stem(os.path.basename(first.path))) is not None
         required = {*OWN} if is_named else {*OWN, "step"}
@@ -78,7 +78,7 @@ class Verl(NamedRows, PromptRuns):
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
         joined = {run.root: run for run in runs}
-        # The runs that are no evaluations, by the folder around each, and by its subject.
+        # The runs that are not evaluations, by their parent folder and subject.
         trained: dict[str | tuple[str, ...], list[RunInfo]] = {}
         for run in runs:
             if run.parts[0].split is None:
@@ -107,7 +107,7 @@ class Verl(NamedRows, PromptRuns):
         return replace(super().source(run, part, location), depends=part.split or "")
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`: verl's own names, whatever other columns are called."""
+        """See `NamedRows`: only verl's own names count, since other columns may have any."""
         usual = super().roles(record)
         prompt, response, score, step = (key if key in record else None for key in ("input", "output", "score", "step"))
         label = "gts" if "gts" in record else usual.label
@@ -155,7 +155,7 @@ def _of_steps(folder: str, link_root: str) -> list[files.FolderEntry]:
 
 
 def _eval_word(folder: Path) -> str:
-    """Return the word for an evaluation in the name of a folder, or of that above one without a telling name."""
+    """Return the word for an evaluation in the name of a folder, or of the folder above, if the name says nothing."""
     for place in (folder, folder.parent):
         words = files.words_in(place.name)
         if word := next((word for word in words if word in files.EVAL_WORDS), ""):
@@ -174,7 +174,7 @@ def _subject(folder: str) -> tuple[str, ...]:
 def _overwritten(listed: list[files.FolderEntry]) -> set[str]:
     """Return the paths of evaluations in a folder of rollouts.
 
-    verl writes step 0 only of an evaluation, whose files have the same prompts, each as often, at every step.
+    verl writes step 0 only for evaluations, whose files have the same prompts, equally often, at every step.
     """
     first = next((entry for entry in listed if parsers.step_in(files.stem(entry.name)) == 0), None)
     if first is None:
@@ -195,5 +195,5 @@ def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: 
 def _beginning(entry: files.FolderEntry) -> tuple[str, int] | None:
     try:
         return _first_prompts(entry.location, entry.inode)
-    except LookupError:  # an empty file is looked at again
+    except LookupError:  # an empty file is examined again
         return None

@@ -1,6 +1,6 @@
 """slime: dumps of samples for debugging, a file of PyTorch for each step, and dumps of the trainer's data beside them.
 
-miles and Relax write such dumps, too: the beginning of an archive, finished or not, tells which framework wrote it.
+miles and Relax write such dumps, too: the beginning of an archive, finished or not, shows which framework wrote it.
 
 Sources: `slime/observability/rollout_data_utils.py` and `train_data_utils.py` of slime, as of August 2026, the older
 `train_dump_utils.py`, and `Sample.to_dict` and the writers of dumps in slime, miles and Relax.
@@ -74,7 +74,7 @@ T = TypeVar("T", bound=Sized)
 _kept: Lru[tuple[object, ...], Sized] = Lru(total=KEPT_FILES)
 
 BEGINNINGS = (2**17, 2**22)
-"""Bytes of a file to look at; the second number if the first is too few."""
+"""Bytes of a file to examine at first, and if the first number is too small."""
 
 KEPT_LOOKS = 4096
 
@@ -109,13 +109,13 @@ class TrainFile(NamedTuple):
 
 
 def dump_of(location: Location) -> DumpFile:
-    """Return what the name of a dump says."""
+    """Identify a dump by its name."""
     match = _NAME.fullmatch(os.path.basename(location.path))
     return DumpFile(location, int(match["step"]) if match else None, bool(match and match["eval"]))
 
 
 def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
-    """Keep the listing of a folder until it changes: it is needed for each file of a run."""
+    """Cache the listing of a folder until it changes: every file of a run needs it."""
 
     @wraps(listed)
     def list_folder(folder: str, links: str) -> T:
@@ -133,7 +133,7 @@ def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
 
 @_while_same
 def dumps_in(folder: str, links: str) -> Sequence[DumpFile]:
-    """List the dumps of a folder in the order of steps, evaluations behind the train files."""
+    """List the dumps of a folder in the order of steps, evaluations after the train files."""
     dumps = [dump_of(entry.location) for entry in files(folder, links, ENDING)]
     return sorted(dumps, key=lambda dump: (dump.is_eval, -1 if dump.step is None else dump.step, dump.location))
 
@@ -151,7 +151,7 @@ def _dumps(run: RunInfo) -> Iterator[DumpFile]:
         if is_file(part.path):
             yield dump_of(Location(part.path, links_of(run)))
             continue
-        is_alone = os.path.basename(part.path) == ROLLOUTS  # else there may be other files of PyTorch
+        is_alone = os.path.basename(part.path) == ROLLOUTS  # any other folder may hold other files of PyTorch
         dumps = dumps_in(part.path, links_of(run))
         yield from (dump for dump in dumps if is_alone or kind_of(dump.location) not in ("", TRAIN))
 
@@ -167,7 +167,7 @@ def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
 
 
 def state_of(location: Location) -> str:
-    """Return what changes when a file is written; empty for a missing one."""
+    """Return a word that changes when the file is written; empty for a missing file."""
     try:
         return "-".join(map(str, stamp_of(location)))
     except OSError:
@@ -225,7 +225,7 @@ def _kind(values: Collection[Any]) -> str:
 
 
 LOOKS = 3
-"""The newest dumps that are looked into: one may be unfinished."""
+"""How many of the newest dumps to examine: one may be unfinished."""
 
 EVAL = "eval/default"
 """A dump holds the samples of all data sets of an evaluation, without their names."""
@@ -243,7 +243,7 @@ class Slime(Format):
     title = "slime"
     endings = ENDING
     kind: ClassVar[str] = SLIME
-    """The kind of dumps that it reads, as `kind_of` calls it."""
+    """The kind of dumps that it reads, as returned by `kind_of`."""
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
@@ -290,13 +290,13 @@ class Slime(Format):
         for step, of_step in groupby(train_files(run), lambda train_file: train_file.step):
             *others, last = [train_file.location for train_file in of_step]
             of_dump = [state_of(steps[step])] if step in steps else []
-            for location in (*others, last):  # the last one counts the samples without any row
+            for location in (*others, last):  # the last file counts the samples without a row
                 states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
                 sources.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
         return sources
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """See `Format`: steps without the train data that a later step has."""
+        """See `Format`: steps without train data, if a later step has some."""
         having = {train_file.step for train_file in train_files(run)}
         newest = max(having, default=0)
         numbered = (dump.step for dump in _dumps(run) if dump.step is not None and not dump.is_eval)
@@ -423,7 +423,7 @@ class Slime(Format):
         return own_tokenizer(run, "tokenizer")
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
-        """Return the folders beside the dumps that belong to the run, and what they hold."""
+        """Return the run's folders beside the dumps, and their contents in words."""
         return [("tokenizer", "tokenizer"), ("processor", "processor of images")]
 
     def files(self, run: RunInfo) -> list[RunFile]:
@@ -441,14 +441,14 @@ def _rows_in(location: Location, dump: samples.Dump) -> list[samples.JoinedRow]:
 
 
 def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
-    """Count the samples that no rank has a row for; only the last file of a step counts them, others return 0."""
+    """Count the samples without a row from any rank; only the last file of a step counts them, others return 0."""
     *others, last = train_files_of(run, source.step)
     if last.path != source.path:
         return 0
     for location in others:
         try:
             rows = rows + _rows_in(location, dump)
-        except (OSError, UnreadablePickle, Unusable):  # its own scan says so; its rows may be the missing ones
+        except (OSError, UnreadablePickle, Unusable):  # its own scan reports it; its rows may be the missing ones
             return 0
     return len(dump.samples) - len({position for _, position, _ in rows})
 

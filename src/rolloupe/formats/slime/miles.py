@@ -105,7 +105,7 @@ class Miles(Slime):
         return dump if source is None else dump_of_columns(run, source)
 
     def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
-        """Conversations that belong to no sample are counted."""
+        """See `Slime`; also reports how many conversations belong to no sample."""
         messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
             if isinstance(row, SampleRow) and (own := messages.get(row.start)) is not None:
@@ -197,7 +197,7 @@ def _messages_of(record: Record) -> list[Any] | None:
 
 
 def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
-    """Return the conversations by the position of their sample; count those that belong to none, by the reason."""
+    """Return the conversations by the position of their sample; count conversations without a sample, by the reason."""
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
     for record in trainer.records(_conversations(run, source)):
@@ -220,7 +220,7 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
 
 
 def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
-    """Give a row the messages of its conversation that answer the prompt, and the number of its turns."""
+    """Give a row the messages that follow the prompt in its conversation, and the number of its turns."""
     first = first_answer(messages, prompt)
     row.messages = messages[first:]
     row.turns = text.answers_in(row.messages) or 1
@@ -244,7 +244,7 @@ class Conversations(OwnNames, JsonlFormat):
     }  # fmt: skip
 
     def fits(self, record: Record) -> bool:
-        return record.keys() >= _KEYS and "response" not in record  # a line of Relax has it
+        return record.keys() >= _KEYS and "response" not in record  # lines of Relax have a response
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         links = "" if is_one_file(path) else link_root or str(path.resolve())
@@ -345,7 +345,7 @@ COLUMNS: Final = MilesColumns()
 
 
 def dump_of_columns(run: RunInfo, source: Source) -> Dump:
-    """Return the indices and lengths of the samples of columns, which join the trainer's rows to them."""
+    """Return the indices and lengths of the samples in columns, by which the trainer's rows are joined to them."""
     without_texts = replace(run, tokenizer=None)
     records: dict[int, Record] = {
         row.ordinal: {"index": row.index, "response_length": row.response_tokens}

@@ -5,8 +5,8 @@ each is read if present.
 
 The trainer's rows (logprobs, advantages, ...) are those of `_build_dump_payload` of slime (`format_version` 2: a list
 of samples) and of `save_debug_train_data` of slime and miles (one file for each rank: a dict of columns). A row names
-its sample by `rollout_position`, its position in the dump of samples, or else by `sample_index`, which identifies none
-if several samples share it.
+its sample by `rollout_position`, its position in the dump of samples, or else by `sample_index`, unless several
+samples share it.
 """
 
 from collections import Counter
@@ -40,19 +40,19 @@ _PLACED: Final = frozenset((
     "decoded_tokens", REMOVED,
 ))  # fmt: skip
 VALUES_OF_ROW: Final = 128
-"""The cost of a sample in the budget of its file, besides its values: a list may repeat one sample many times."""
+"""The cost of a sample in the budget of its file, on top of its values: a list may repeat one sample many times."""
 
 VALUES_OF_MEMBER: Final = 4
 """The cost of the name and of the value of each member: both become metrics."""
 
 CHARACTERS_OF_ROW: Final = 4
-"""The characters of a row's texts that cost as much as a value: the index keeps these texts."""
+"""This many characters of a row's texts cost as much as a value: the index keeps these texts."""
 
 _EMPTY: Final[tuple[object, ...]] = (None, [], {}, "", False)
 
 
 class _Names:
-    """Group and index of the first samples of a dump."""
+    """The groups and indices of the samples so far."""
 
     def __init__(self) -> None:
         self.lock = Lock()
@@ -77,7 +77,7 @@ class Dump:
     def at(cls, location: Location, *, is_for_one: bool = False) -> "Dump":
         """Read the dump at a location. Raises OSError, `UnreadablePickle` and `Unusable`.
 
-        With `is_for_one`, a reader of single samples, the names are kept with the file. A scan makes its own.
+        With `is_for_one`, a reader of single samples, the names are cached with the file. A scan makes its own.
         """
         file = torch_file(location)
         return cls(file.root, file.size_bytes, file.derived.setdefault("names", _Names()) if is_for_one else None)
@@ -86,7 +86,7 @@ class Dump:
         return as_json(value, budget=self.budget)
 
     def name(self, position: int) -> tuple[str, str]:
-        """Return group and index of a sample; a number tells siblings apart. Raises `UnreadablePickle`."""
+        """Return group and index of a sample; a number makes names unique. Raises `UnreadablePickle`."""
         names = self._names
         with names.lock:
             while (at := len(names.first)) <= position:
@@ -221,7 +221,7 @@ def _floats(record: Record, key: str, sample: Sample) -> tokens.Floats | None:
 
 
 def first_of(total: int, response: int | None) -> int | None:
-    """Return the token at which the response of a sample begins; None if its record does not tell."""
+    """Return the token at which the response of a sample begins; None if its record does not show it."""
     return None if response is None or response > total else total - response
 
 
@@ -258,14 +258,14 @@ TRAIN_SERIES: Final = {
 }  # fmt: skip
 """Columns with a number for each token of the response, and the names of their series.
 
-`log_probs` are those of the policy before its update, with which the loss compares.
+`log_probs` come from the policy before its update: the loss compares with them.
 """
 
 MAX_ROWS: Final = 2**19
 """The most rows of a file: a pickle may repeat one row many times."""
 
 Lengths = tuple[int | None, int | None]
-"""The numbers of all tokens of a sample and of those of the response."""
+"""The number of all tokens of a sample, and of tokens in its response."""
 
 
 class Shard(NamedTuple):
@@ -286,7 +286,7 @@ class TrainRow(NamedTuple):
     shard: Shard
 
     def floats(self, key: str) -> tokens.Floats | None:
-        """Return a column of numbers, shape (T,); None without it. Raises `UnreadablePickle`."""
+        """Return a column of numbers, shape (T,); None if it is missing. Raises `UnreadablePickle`."""
         return floats_of(self.column(key))
 
     @property
@@ -372,7 +372,7 @@ def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> T
 
 
 def join_rows(rows: Sequence[TrainRow], dump: Dump) -> tuple[list[JoinedRow], Counter[str]]:
-    """Join the rows of a file with the samples of the dump of its step; count those without one, by the reason."""
+    """Join the rows of a file with the samples of the dump of its step; count rows without a sample, by the reason."""
     by_index: dict[int, list[int]] = {}
     for position, record in enumerate(dump.samples):
         if isinstance(record, dict) and (index := parsers.integer(simple(record.get("index")))) is not None:
@@ -411,7 +411,7 @@ def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> t
 def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Floats]]:
     """Yield the series of one sample, from the rows of all ranks that have it. Raises `UnreadablePickle`.
 
-    Ranks hold the same values, or values that others lack, or, with context parallelism, pieces of the response.
+    Ranks hold the same values, or different series or, with context parallelism, pieces of the response.
     """
     for key, name in TRAIN_SERIES.items():
         pieces = [(row.shard, values, row.lengths) for row in rows if (values := row.floats(key)) is not None]

@@ -1,8 +1,8 @@
 """The archives of a Telescope run, in merge order, and the samples that each of them contributes.
 
-Archives overlap: a tail repeats the block that is being filled, events repeat under `_kept` the samples of steps. A
-sample belongs to the first archive, in the order below, that holds it. The source of an archive carries a word for the
-samples that it leaves to earlier archives: the archive is scanned again whenever the word changes, and only then.
+Archives overlap: a tail repeats the block that is being filled, and the `_kept` tables of events repeat the samples of
+steps. A sample belongs to the first archive, in the order below, that holds it. The source of an archive has a word
+that stands for the samples left to earlier archives: the archive is scanned again only if the word changes.
 """
 
 import os
@@ -40,10 +40,10 @@ RAW = frozenset(("raw_string",))
 
 MAX_SAMPLES = 2**22
 MAX_PROMPTS = 2**20
-"""A table with more samples or prompts is not read. A block of 500 steps with 1,024 groups of 4 has half of both."""
+"""A table with more samples or prompts is not read: the limit is twice a block of 500 steps with 1,024 groups of 4."""
 
 MAX_ROWS = 20_000
-"""Number of rows of a table to read for one sample."""
+"""The most rows of a table to read for one sample."""
 
 ABOUT = (
     "generations", "env_responses", "tool_calls", "rollouts_metrics", "golden_answers", "info_turns", "sample_tags",
@@ -102,9 +102,9 @@ class Merged(NamedTuple):
 
     archives: list[Archive]
     earlier_ids: dict[str, np.ndarray]
-    """The ids that earlier archives have, by the name of an archive."""
+    """For each archive, by name, the ids that earlier archives hold."""
     untrained: list[int]
-    """Steps with samples that were not trained; the newest of them may still be."""
+    """Steps with samples that were not trained; the newest may yet be trained."""
 
 
 NOTHING = Outline(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), MISSING)
@@ -190,7 +190,7 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     for archive in archives:
         outline = outline_of(archive)
         earlier_ids[archive.name] = NOTHING.ids
-        if not stamp_of(archive.location.path):  # else another process numbered the samples again
+        if not stamp_of(archive.location.path):  # after training, another process numbers the samples again
             earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
             ids = np.union1d(ids, outline.ids)
         steps = np.union1d(steps, outline.steps)
@@ -223,7 +223,7 @@ def _outline(location: Location) -> Outline:
 
 
 def marks(samples: np.ndarray, groups: np.ndarray) -> np.ndarray:
-    """Return keys that tell samples apart: their ids; the samples of a group without ids share one key."""
+    """Return keys that identify samples: their ids; the samples of a group without ids share a key."""
     return np.where(samples == UNDISPATCHED, -(groups + 2), samples)
 
 
@@ -315,7 +315,7 @@ class KindTables:
         return facts
 
     def weights(self, numbers: np.ndarray) -> np.ndarray:
-        """Return the number of rows about each of some samples."""
+        """Return the number of rows about each of these samples."""
         weights = np.ones(len(numbers), dtype=np.int64)
         for index in self._about.values():
             weights += np.minimum(index.counts(self.ids[numbers]), MAX_ROWS)
@@ -323,7 +323,7 @@ class KindTables:
 
 
 def texts(table: pa.Table, name: str) -> list[str]:
-    """Return a column as texts; all empty without such a column."""
+    """Return a column as texts; all are empty if the column is missing."""
     if name not in table.column_names:
         return [""] * table.num_rows
     rows = taken(table.select([name]), np.arange(table.num_rows))

@@ -37,7 +37,7 @@ from rolloupe.model import (
 from rolloupe.storage import is_folder
 
 CHUNK_ROWS = 4096
-"""Number of samples to look rows up for at a time."""
+"""The number of samples whose rows are looked up at a time."""
 
 CONFIG, HISTORY = "config.json", "history.jsonl"
 MAX_METRIC_ROWS = 5_000_000
@@ -132,7 +132,7 @@ class Telescope(Format):
         return as_json(facts, UnpackedTexts())
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the metrics of the archives, and those that only W&B's history has."""
+        """Return the metrics of the archives, and metrics that only W&B's history has."""
         rows = [{**row, "step": row.get("_step")} for row in trainer.records(_file(run, HISTORY))]
         for archive in archives.archives_of(run):
             try:
@@ -192,7 +192,7 @@ def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlie
         for number, facts in zip(numbers.tolist(), kind_tables.facts(numbers), strict=True):
             try:
                 yield sampled(run, source, kind_tables, number, facts).row
-            except Exception as error:  # a defect of ours must not cost the rows after it
+            except Exception as error:  # a defect of this code must not cost the rows after it
                 reason = str(error) if isinstance(error, Unusable) else defect(error)
                 yield Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 

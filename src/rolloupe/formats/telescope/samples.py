@@ -4,8 +4,8 @@ Turns follow `generation_idx`; each answer of the environment follows its genera
 of their own and in the model's text: if the two match, the card shows the table's call.
 
 `env_responses` holds the messages that the environment sent back, `tool_calls.result` the result of each tool. One
-message may answer several parallel calls, so results only identify the calls that a message answers: they become turns
-themselves only if the archive holds no message at all.
+message may answer several parallel calls, so results only show which calls a message answers: they become turns
+only if the archive holds no message at all.
 """
 
 import json
@@ -42,7 +42,7 @@ _OF_PROMPT = {
     "sample_id",
 }  # fmt: skip
 _AFTERWARDS = "_after_training"
-"""The suffix of the split of an evaluation after training, absent from the evaluation's name during training."""
+"""The suffix for the splits of evaluations after training; evaluations during training lack it."""
 _LAST = 2**40
 """Samples without a number come after all others."""
 
@@ -117,7 +117,7 @@ def sampled(run: RunInfo, source: Source, kind_tables: KindTables, number: int, 
     turns = [*prompt_turns(facts.prompt), *response_turns(facts, texts)]
     row = _identified(source, kind_tables, number, facts.row)
     _fill(row, kind_tables.kind, facts)
-    # For lists and searches, the user's part comes first, as many prompts share one system part.
+    # In lists and searches, the user's part comes first, because many prompts share a system part.
     row.prompt = _joined(sorted(turns, key=lambda turn: turn.role == "system"), "prompt")
     row.response = _joined(turns, "response")
     row.messages = [turn for turn in turns if turn.origin == "response"]
@@ -252,7 +252,7 @@ def response_turns(facts: Facts, texts: UnpackedTexts) -> list[Turn]:
 
 
 def _by_place(rows: Iterable[Row], *, answered: bool = False) -> dict[Place, list[Row]]:
-    """Return rows by agent and generation; with `answered`, calls by those of the message that answers them."""
+    """Return rows by agent and generation; with `answered`, calls by the place of the message that answers them."""
     by_place: dict[Place, list[Row]] = defaultdict(list)
     for row in rows:
         agent, generation = (parsers.integer(row.get(key)) or 0 for key in ("agent_id", "generation_idx"))
@@ -379,7 +379,7 @@ def _message(row: Row, texts: UnpackedTexts) -> Turn:
 
 
 def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Result]]:
-    """Return the results in each message: one message holds all of them; among several, texts and order decide."""
+    """Return the results in each message: a single message holds all; among several, texts and order decide."""
     answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
     shown = [turn.parts[0].text for turn in turns]
@@ -400,7 +400,7 @@ def _near(number: int) -> slice:
 
 
 def _tie(turn: Turn, results: Sequence[Result]) -> None:
-    """Record in a turn the calls that it answers, and further facts about each."""
+    """Record in a turn the calls that it answers, and more facts about each."""
     names = [text.clean(str(call.get("tool_name") or "")) for call, _ in results]
     turn.name = ", ".join(dict.fromkeys(filter(None, names)))
     turn.tool_call_id = ", ".join(call_id(call) for call, _ in results)

@@ -74,7 +74,7 @@ _SUFFIX = "|".join(re.escape(suffix) for suffix in SUFFIXES)
 _FLAT = re.compile(
     rf"(?P<base>train|eval_(?P<label>.+))_iteration_(?P<step>[0-9]{{6,}})(?P<suffix>{_SUFFIX})", re.DOTALL
 )
-"""Greedy: a label may hold `_iteration_000001` itself, so the last one counts."""
+"""Greedy: a label may contain `_iteration_000001`, so the last occurrence counts."""
 
 _INSIDE = re.compile(rf"(?P<base>train|eval_(?P<label>.+?))(?P<suffix>{_SUFFIX})", re.DOTALL)
 
@@ -231,7 +231,7 @@ class Tinker(JsonlFormat):
         return runs
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """Attempts are ordered by name: files that a newer layout replaced come first."""
+        """Attempts are ordered by name: files of the older layout come first."""
         step_files: list[StepFile] = []
         for part in run.parts:
             if not is_file(part.path):
@@ -250,7 +250,7 @@ class Tinker(JsonlFormat):
             with contextlib.suppress(OSError):
                 if log := logs.get(plain_name(path).removesuffix(step_logs.ROLLOUTS) + step_logs.TREE):
                     state = path_state(log)
-                    texts_from = f"{state.st_size:x}-{state.st_mtime_ns:x}"  # no inode, which mounts change
+                    texts_from = f"{state.st_size:x}-{state.st_mtime_ns:x}"  # without the inode, which mounts change
                     source = replace(source, texts_from=texts_from, texts_bytes=state.st_size)
             sources.append(source)
         return sources
@@ -341,7 +341,7 @@ class Tinker(JsonlFormat):
         return sample
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
-        """Return the metrics. Late rows of evaluations, and rows that a resumed run wrote again, are merged."""
+        """Return the metrics. Merges late rows of evaluations, and rows that a resumed run wrote again."""
         return trainer.metrics_of(_file(run, METRICS))
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
@@ -517,7 +517,7 @@ def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
 
 
 def _read(logs: list[StepFile], query: TranscriptQuery | None = None) -> tuple[StepFile | None, LogNode, list[str]]:
-    """Read the first readable log, and say why those before it could not be read.
+    """Read the first readable log, and say why earlier logs could not be read.
 
     A query skips a tree without its word; a tree that is too long ends the search. Its page is not searched instead:
     samples show the contents of the tree, and positions in a page differ.

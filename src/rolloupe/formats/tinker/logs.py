@@ -1,13 +1,13 @@
 """The log beside a file of rollouts of the Tinker cookbook: the conversations that it adds to trajectories.
 
 The cookbook names neither group nor trajectory in its outline, logs only the first few groups, and writes the messages
-of a group in the order in which rollouts end. A conversation is tied to a trajectory only where the match is certain.
+of a group in the order in which rollouts end. A conversation is tied to a trajectory only if the match is certain.
 Numbers that both files hold tie the two:
 
-- A section is a group if its "Trajectory Details" (lengths and rewards of every turn) are those of one group alone.
+- A section is a group if its "Trajectory Details" (lengths and rewards of every turn) match exactly one group.
 - Within it, a conversation fits a trajectory if reward, `format` and `correct` are the same (for the triples of a
-  single-turn environment), or if the assistant's messages are (if they were logged). It is tied if all conversations
-  that fit have the same text, there is one for each trajectory, and its length does not contradict.
+  single-turn environment), or if the assistant's messages are (if they were logged). It is tied if all fitting
+  conversations have the same text, each trajectory has one, and the length does not contradict.
 - An outline whose sections carry the indices as attributes needs none of this: they take precedence. Rolloupe's own
   outlines carry them.
 
@@ -43,7 +43,7 @@ _Facts = frozenset[tuple[str, tuple[tuple[str, str, str], ...]]]
 """Lengths and reward of every turn of the trajectories of a group, by the names of the trajectories."""
 
 _Act = tuple[str, tuple[str, ...]]
-"""The text of one step, and its calls."""
+"""The assistant's text in one step, and its calls."""
 
 _FLAGS = {"format_valid": "format", "correct": "correct"}
 """Columns of a table of rewards beside the reward, and the metrics of a step that hold them."""
@@ -52,7 +52,7 @@ MAX_TOKENS_BEYOND_BYTES = 64
 """An action may have this many more tokens than its text has bytes: special tokens that the text lacks."""
 
 MAX_GROUP = 1024
-"""In a larger group, numbers identify no trajectory."""
+"""In a larger group, trajectories are not identified by numbers."""
 
 _INDICES = {
     "group": ("group", "group-idx", "group-index"),
@@ -60,7 +60,7 @@ _INDICES = {
     "turn": ("turn", "step", "turn-idx", "step-idx", "turn-index"),
 }
 ASIDE = "aside"
-"""Marks a conversation about a trajectory, such as a judge's, that is not the trajectory's own."""
+"""Marks a conversation about a trajectory, such as a judge's, as opposed to the trajectory's own."""
 
 _TRAJECTORY = re.compile(r"Trajectory ([0-9]{1,9}) Episode")
 _TURN = re.compile(r"Turn ([0-9]{1,9})")
@@ -98,9 +98,9 @@ class _Alike(NamedTuple):
 
     first: _Rollout
     turns: list[Turn]
-    """Those of the first."""
+    """The turns of the first rollout."""
     is_one: bool
-    """True if all of them have these turns."""
+    """True if all rollouts have these turns."""
     number: int
     nodes: set[int]
 
@@ -112,7 +112,7 @@ class _Alike(NamedTuple):
 
 
 _Fitting = Callable[[Record], list[_Alike]]
-"""Returns the rollouts that may be a trajectory's."""
+"""Returns the rollouts that may belong to a trajectory."""
 
 
 def place_of(record: Record) -> Place | None:
@@ -228,7 +228,7 @@ def _indices(logged: Logged) -> dict[str, str]:
 
 
 def _facts_of_section(section: LogNode) -> _Facts:
-    """Return the facts about a group in its section; without trajectories they are empty, and fit no group."""
+    """Return the facts about a group in its section; a section without trajectories has none, and fits no group."""
     details = next((node for node in _sections(section) if node.title == "Trajectory Details"), None)
     facts = {}
     for trajectory in _sections(details) if details else []:
@@ -280,7 +280,7 @@ def _in_group(
 
 
 def _triples(section: LogNode) -> list[_Rollout]:
-    """Read repeated "Prompt", "Policy Response", "Reward"; nothing if anything else holds messages."""
+    """Read repeated "Prompt", "Policy Response", "Reward"; empty if other parts hold messages."""
     triples = []
     parts = [node for node in _sections(section) if node.title != "Trajectory Details"]
     for at in range(0, len(parts), 3):
@@ -395,7 +395,7 @@ def joined(run: RunInfo, tree: str, rollouts: str, split: str, step: int) -> Joi
 
 
 def trajectories_beside(run: RunInfo, tree: str) -> Iterator[Record]:
-    """Yield the trajectories beside a log; none if the file is missing or too long."""
+    """Yield the trajectories beside a log; nothing if their file is missing or too long."""
     rollouts = Location(beside(tree, TREE, ROLLOUTS), links_of(run))
     with contextlib.suppress(OSError):
         if file_state(rollouts).st_size <= MAX_JOINED_BYTES:
@@ -410,7 +410,7 @@ def _join(
 
 
 class StepLog:
-    """The log's additions to the rows of one scan: the log is read once, and not before a row needs it."""
+    """The log's additions to the rows of one scan: the log is read once, when a row first needs it."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
@@ -432,7 +432,7 @@ class StepLog:
             row.messages = tinker_turns.answers_of(whole)
 
     def read(self) -> dict[Place, Tied]:
-        """Read and join the log; empty if it is missing, too long or damaged, as `problems` tells."""
+        """Read and join the log; empty if it is missing, too long or damaged: see `problems`."""
         rollouts = self._source.location
         tree = Location(beside(rollouts.path, ROLLOUTS, TREE), rollouts.root)
         try:
@@ -442,11 +442,11 @@ class StepLog:
             root = logtree.read_tree(tree)
             is_empty = next(logtree.conversations(root), None) is None
             return {} if is_empty else join(root, trainer.records(rollouts), "", 0).tied
-        except FileNotFoundError:  # gone since it was listed: the next look notices
+        except FileNotFoundError:  # it disappeared after it was listed: the next poll notices
             return {}
         except (OSError, Unusable) as error:
             reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
-        except Exception as error:  # a defect of ours must not cost the rows
+        except Exception as error:  # a defect of this code must not cost the rows
             reason = defect(error)
         name = os.path.join(os.path.dirname(self._source.name), os.path.basename(tree.path))
         reason = f"samples lack the texts that this report may hold: {reason}"

@@ -37,12 +37,12 @@ def steps_of(record: Record) -> list[Record]:
 
 
 def numbers(record: Record) -> dict[str, float]:
-    """Return the metrics of a trajectory: means over its steps and the trajectory itself, where they have one."""
+    """Return the metrics of a trajectory: the means over its steps and, if it has values itself, over these."""
     collected: dict[str, list[float]] = {}
     for entry in _metrics(record):
         for key, number in parsers.numbers(entry).items():
             collected.setdefault(key, []).append(number)
-    # -0.0 and a number is the number
+    # -0.0 plus a number is the number
     return {key: sum(values, -0.0) / len(values) for key, values in collected.items()}
 
 
@@ -75,7 +75,7 @@ def _status(reason: str) -> tuple[Status, str]:
 
 
 def logged_turns(steps: list[Record]) -> list[Turn]:
-    """Build the turns of each step from the environment's logs; a step without text shows its numbers alone."""
+    """Build the turns of each step from the environment's logs; a step without text shows only its numbers."""
     return [turn for number, step in enumerate(steps) for turn in _step_turns(step, number, len(steps))]
 
 
@@ -131,7 +131,7 @@ _READERS: dict[str, Callable[[object], object]] = {
 
 
 def set_facts(turn: Turn, step: Record, number: int, count: int) -> None:
-    """Give a turn the numbers of its step, and those logs and other members that appear nowhere else."""
+    """Give a turn the numbers of its step, and the logs and other members that appear nowhere else."""
     metrics, logs = parsers.as_dict(step.get("metrics")), parsers.as_dict(step.get("logs"))
     turn.tokens = parsers.count(step.get("ac_len"))
     turn.reward = parsers.number(step.get("reward"))
@@ -161,7 +161,7 @@ def _is_turn(key: str, value: object) -> bool:
 
 
 def aligned(turns: list[Turn], steps: list[Record]) -> bool:
-    """Give the last answers of a conversation the numbers of the steps, one each; False, unchanged, for too few."""
+    """Give the last answers of a conversation the numbers of one step each; for too few answers, return False."""
     spoken = [at for at, turn in enumerate(turns) if turn.role == "assistant"][-len(steps) :] if steps else []
     if not steps or len(spoken) < len(steps):
         return False
@@ -173,7 +173,7 @@ def aligned(turns: list[Turn], steps: list[Record]) -> bool:
 
 
 class Tied(NamedTuple):
-    """The messages of a trajectory, and the reason for the match. Without `whole` they are its prompt alone."""
+    """The messages of a trajectory, and the reason for the match. Without `whole`, the turns are only its prompt."""
 
     turns: list[Turn]
     whole: bool
@@ -201,7 +201,7 @@ def lacks_prompt(turns: Sequence[Turn]) -> bool:
 
 def with_log(turns: list[Turn], record: Record, tied: Tied) -> list[Turn] | None:
     """Return the turns of a record with the contents of the step's log; None if the two contradict."""
-    logged = [  # copies, which may change while the log's own turns stay
+    logged = [  # copies: the log's own turns must not change
         replace(turn, parts=[*turn.parts], metrics={**turn.metrics}, logs={**turn.logs}, facts={**turn.facts})
         for turn in tied.turns
     ]

@@ -1,7 +1,7 @@
 """Formats whose samples are rows of a SQLite database: the rows of a run in a table are a stream.
 
-Each row has the same number of bytes in the stream, whatever it holds: new rows lengthen the stream and change nothing
-else. A part of the index is some hundreds or thousands of rows.
+Each row has the same number of bytes in the stream, regardless of its contents: new rows lengthen the stream and change
+nothing else. A part of the index is some hundreds or thousands of rows.
 """
 
 import contextlib
@@ -23,9 +23,9 @@ from rolloupe.lru import Lru
 from rolloupe.model import Location, RowStream, RunInfo, Source
 
 WIDTHS = (2**12, 2**14, 2**16, 2**18, 2**20)
-"""The sizes that a row may have in the stream of its table: the next one above the average of the first rows."""
+"""The widths of rows in a stream; a table takes the smallest width above the average size of its first rows."""
 FIRST_ROWS = 64
-"""The rows of a run whose average size is measured."""
+"""The number of first rows of a run whose average size is measured."""
 BATCH_BYTES = 32 * 2**20
 """The bytes of a table in memory at once; a single row may be larger."""
 
@@ -39,17 +39,17 @@ class RowsOfTable(Struct, frozen=True):
     first: int
     """The number of its first row."""
     width: int
-    """The bytes of each row in the stream."""
+    """The number of bytes of each row in the stream."""
 
     def number_at(self, place: int) -> int:
-        """Return the number of the first row that begins at a place of the stream, or behind it."""
+        """Return the number of the first row that begins at or after a place of the stream."""
         return self.first + -(-place // self.width)
 
     def place_of(self, number: int) -> int:
         return (number - self.first) * self.width
 
     def placed(self, number: int, sample: LoggedSample | str, part: str = "", record: Any = None) -> Placed:
-        """Return a sample, or why it cannot be read, at a part of a row."""
+        """Place a sample, or the reason why it cannot be read, at a part of a row."""
         name = f"{number}.{part}" if part else str(number)
         return Placed(self.place_of(number), self.width, part, name, sample, record)
 
@@ -69,7 +69,7 @@ def width_for(size_bytes: float | None) -> int:
 
 
 _tables: Lru[tuple[str, str, str], Sequence[TableExtent]] = Lru(entries=10_000)
-"""The places of runs' rows when their databases were last read."""
+"""The places of the rows of runs, as of the last reading of their databases."""
 
 
 class DatabaseFormat(TrackerSamples):
@@ -85,7 +85,7 @@ class DatabaseFormat(TrackerSamples):
 
     @abstractmethod
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
-        """List the runs with samples in a database, with `links` as their `link_root`; none of another file."""
+        """List the runs with samples in a database, with `links` as their `link_root`; empty for any other file."""
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         if is_one_file(path):
@@ -109,7 +109,7 @@ class DatabaseFormat(TrackerSamples):
     def sources(self, run: RunInfo) -> list[Source]:
         key = (self.name, run.root, run.within)
         try:
-            with contextlib.suppress(BadDatabase):  # then the tables listed before count
+            with contextlib.suppress(BadDatabase):  # otherwise, the tables listed before count
                 _tables.put(key, self.tables(run))
         except OSError:
             return []
@@ -129,7 +129,7 @@ class DatabaseFormat(TrackerSamples):
             yield from batch
 
     def _batch(self, rows: RowsOfTable, first: int, stop: int, database: apsw.Connection) -> tuple[list[Placed], int]:
-        """Return the samples in the first rows that fit into memory, and the number of the row behind these."""
+        """Return the samples in the first rows that fit into memory, and the number of the row after them."""
         size, left, after = self.sizes[rows.table], BATCH_BYTES, stop
         sizes = f"SELECT rowid, {size} FROM {rows.table} WHERE rowid >= ? AND rowid < ? ORDER BY rowid"
         for number, size_bytes in database.execute(sizes, (first, stop)):

@@ -1,4 +1,4 @@
-"""Traces in MLflow's SQLite: each is a sample, and of verl each run of an agent loop.
+"""Traces in MLflow's SQLite: each is a sample; in verl's traces, each run of an agent loop is one.
 
 Source: the tables of MLflow 3.17 (experiments, runs, params, metrics, trace_info, trace_tags, trace_request_metadata,
 assessments, spans), and verl's `rollout_trace_attr`, whose tags hold step, sample_index, rollout_n, validate and
@@ -75,12 +75,12 @@ FROM (
 
 
 class TracedRun(NamedTuple):
-    """The traces of an experiment that have one name of a run, were logged in one run of MLflow, or neither."""
+    """The traces of an experiment with one run name, from one run of MLflow, or without either."""
 
     experiment: int
     title: str
     name: str
-    """The name that verl gives it, else the id of the run of MLflow; empty if there is neither."""
+    """The name from verl, else the id of the run of MLflow; empty without either."""
     first: int
     last: int
     size_bytes: float
@@ -88,7 +88,7 @@ class TracedRun(NamedTuple):
 
     @property
     def has_traces(self) -> bool:
-        """False for a run beside others that has metrics alone."""
+        """False for a run that has only metrics, among others with traces."""
         return self.first <= self.last
 
     @property
@@ -191,7 +191,7 @@ def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedba
 
 
 def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> LoggedSample:
-    """Return the sample of a trace that a person's own code logged."""
+    """Return the sample of a trace from a person's own code."""
     asked = inputs if isinstance(inputs, dict) else {"prompt": inputs}
     given = output if isinstance(output, dict) else {"response": output}
     choices = parsers.as_list(given.get("choices"))
@@ -223,7 +223,7 @@ def _only_text(value: Any) -> Any:
 
 
 _Runs = dict[tuple[int, str], tuple[int, int, int]]
-"""The first and the last span of each run that is a sample, and when the last ended, by experiment and name."""
+"""For each run, by experiment and name: its first and last span that is a sample, and when the last one ended."""
 
 
 class _Counted(NamedTuple):
@@ -235,11 +235,11 @@ class _Counted(NamedTuple):
 
 
 _counts: Lru[tuple[Location, int], _Counted] = Lru(entries=128)
-"""The counts of the spans of databases, by their inodes as well."""
+"""The counts of the spans of databases, by path and inode."""
 
 
 def of_run(database: apsw.Connection) -> str:
-    """Return the condition for the spans of a run that are samples, with its experiment and its name to bind."""
+    """Return the condition for the spans of a run that are samples, with its experiment and its name as parameters."""
     return f"+experiment_id = ? AND {IS_SAMPLE} AND {_run_of_trace(database)} = ?"
 
 

@@ -1,14 +1,14 @@
 """Samples that trackers hold: the tables and traces that trainers log, read as samples.
 
-A logged sample is a record with the usual names, and what its tracker says about it elsewhere.
+A logged sample is a record with the usual names, and the tracker's other facts about it.
 
-Tables: TRL's and ms-swift's `completions`, verl's `val/generations` (wide: a row a validation; elsewhere a row a
-sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, prime-rl's `samples`.
+Tables: TRL's and ms-swift's `completions`, verl's `val/generations` (a wide row for each validation; all others have a
+row for each sample), OpenRLHF's `train/generated_samples`, NeMo-RL's `{agent}/full_result`, prime-rl's `samples`.
 
 Traces: TRL's `log_rollout_traces`, verl's `ValidationGenerationsLogger`, and the keys of open pull requests of slime
 (1935), AReaL (1360) and tunix (1534). verl's other traces (`verl/utils/rollout_trace.py`) are calls of functions, with
-inputs and an output: each run of an agent loop is a sample, and calls within it (`generate`, `execute`) are parts of
-that. The reward is most often computed after the trace.
+inputs and an output: each run of an agent loop is a sample, and calls within it (`generate`, `execute`) are its
+parts. The reward is usually computed after the trace.
 """
 
 import json
@@ -39,7 +39,7 @@ NAMES_OF_MODELS = ("actor_rollout_ref.model.path", "model_name_or_path", "_name_
 
 
 class TokenIds(NamedTuple):
-    """The tokens of a sample: their ids, and numbers for the last of them."""
+    """The tokens of a sample: their ids, and series of numbers that belong to the last tokens."""
 
     prompt: list[int]
     response: list[int]
@@ -47,27 +47,27 @@ class TokenIds(NamedTuple):
 
 
 class LoggedSample(NamedTuple):
-    """A sample. `record` has those of `prompt`, `response`, `reward`, `step` and `group` that are known."""
+    """A sample. `record` has the known ones among `prompt`, `response`, `reward`, `step` and `group`."""
 
     record: Record
     split: str = ""
     own_index: str = ""
-    """Its name within its group; empty if its place names it."""
+    """Its name within its group; if empty, its place is its name."""
     notes: tuple[str, ...] = ()
     tokens: TokenIds | None = None
 
 
 class Placed(NamedTuple):
-    """A sample, or why it cannot be read, at a place in its file."""
+    """A sample, or the reason why it cannot be read, at a place in its file."""
 
     start: int
     length: int
     part: str
     name: str
-    """The name of the sample if its tracker gives it none."""
+    """The name of the sample, if its tracker does not name it."""
     sample: LoggedSample | str
     record: Any = None
-    """The part of the file that is about the sample, as JSON."""
+    """The part of the file that concerns the sample, as JSON."""
 
 
 class TrackerSamples(NamedRows):
@@ -82,7 +82,7 @@ class TrackerSamples(NamedRows):
         )
 
     unreadable: ClassVar[tuple[type[Exception], ...]] = (OSError,)
-    """What reading a file may raise."""
+    """Exceptions that reading a file may raise."""
 
     @abstractmethod
     def placed_in(self, source: Source, start: int, stop: int) -> Iterable[Placed]:
@@ -122,7 +122,7 @@ class TrackerSamples(NamedRows):
         return sample
 
     def raw(self, source: Source, locator: Locator) -> bytes:
-        """Return the part of the file that is about the sample, as JSON."""
+        """Return the part of the file that concerns the sample, as JSON."""
         record = self.placed_at(source, locator).record
         return json.dumps(record, ensure_ascii=False, default=str).encode("utf-8", "surrogatepass")
 
@@ -174,7 +174,7 @@ def _with_texts(run: RunInfo, logged: LoggedSample) -> Record:
 
 
 def with_numbers(record: Record) -> Record:
-    """Return a record in which `"NaN"` and its like are numbers, as trackers write them, except in its texts."""
+    """Return a record in which `"NaN"` and similar values of trackers are numbers, except in its texts."""
     return {key: value if key in _TEXTS else _number_or(value) for key, value in record.items()}
 
 
@@ -207,9 +207,9 @@ UNWEIGHTED = "the reward is the sum of its parts without weights: neither a tota
 FULL_RESULT = "Full result"
 """The one column of NeMo-RL's tables: a rollout of NeMo-Gym as JSON."""
 STEPS = ("step", "global_step", "gen_step")
-"""Columns with the step; the last is that of ms-swift with Megatron."""
+"""Columns with the step; ms-swift with Megatron has the last one."""
 OF_VERL = {"step", "input", "output", "score"}
-"""The columns of verl's validations, which identify them where the key is unknown."""
+"""The columns that identify verl's validations if the key is unknown."""
 _WIDE = re.compile(r"(input|output|label|score)_([0-9]{1,9})")
 _GROUPS = ("example_id", "task_idx", "group", "group_id", "group_index")
 _TURN = re.compile(r"<(system|user|assistant|tool)>")
@@ -240,7 +240,7 @@ def _samples_of_rows(rows: list[Record], functions: RewardFunctions) -> list[Log
     if first.keys() == {FULL_RESULT}:
         return [LoggedSample(_of_gym(unpacked(row[FULL_RESULT]))) for row in rows]
     if {"text", "reward"} <= first.keys():
-        for row in rows:  # prompt and response are one text, which names the sample: later tables have it again
+        for row in rows:  # prompt and response are one text, which names the sample, because later tables repeat it
             row["response"] = parsers.as_text(row.pop("text"))
         return [LoggedSample(row, own_index=parsers.digest(row["response"])) for row in rows]
     if {"messages", "reward"} <= first.keys():
@@ -253,7 +253,7 @@ def _samples_of_rows(rows: list[Record], functions: RewardFunctions) -> list[Log
 
 
 def _number_columns(rows: Sequence[Record]) -> list[str]:
-    """The columns of numbers right behind the completion: reward functions, then what `log_extra` was given."""
+    """The columns of numbers directly after the completion: reward functions, then the columns of `log_extra`."""
     names = list(rows[0])
     columns = []
     for name in names[names.index("completion") + 1 :]:
@@ -277,7 +277,7 @@ def _of_completion(row: Record, names: list[str], functions: RewardFunctions) ->
 
 
 def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
-    """Name the groups of prompts that a table asks again later: TRL repeats a prompt in consecutive rows."""
+    """Name the groups of prompts that recur later in a table: TRL repeats a prompt in consecutive rows."""
     times: Counter[str] = Counter()
     last = ""
     for sample in samples:
@@ -290,7 +290,7 @@ def _grouped(samples: list[LoggedSample]) -> list[LoggedSample]:
 
 
 def _of_wide(row: Record) -> list[LoggedSample]:
-    """The samples of one validation of verl, which is a row with three columns for each; EasyR1 adds the label."""
+    """The samples of one validation of verl: a row with three columns for each sample; EasyR1 adds the label."""
     names = {"input": "prompt", "output": "response", "label": "label", "score": "reward"}
     samples: dict[str, Record] = {}
     for name, value in row.items():
@@ -337,7 +337,7 @@ def _plain(row: Record, own: dict[str, str | None]) -> LoggedSample:
     others = {name: value for name, value in row.items() if name not in (*own.values(), *_GROUPS, "sample_index")}
     members: Record = {role: row.get(name) for role, name in own.items() if name}
     group, env = (parsers.first(row, names, parsers.name) for names in (_GROUPS, USUAL["env"]))
-    if group:  # counted within the environment
+    if group:  # each environment counts its own groups
         members["group"] = f"{env}-{group}" if env else group
     return LoggedSample(others | members, own_index=name_of(row.get("sample_index")))
 
@@ -388,7 +388,7 @@ def _reward(known: Record) -> tuple[Any, tuple[str, ...]]:
 
 
 def _only_text(messages: list[Any]) -> Any:
-    """The text of a single message, since verl's prompts are texts with roles inside; else the messages."""
+    """The text of a single message, because verl's prompts are texts that contain roles; else the messages."""
     content = messages[0].get("content") if len(messages) == 1 else None
     return content if isinstance(content, str) else messages
 

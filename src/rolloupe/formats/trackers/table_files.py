@@ -1,7 +1,7 @@
 """Tables of samples that the clients of Weights & Biases and SwanLab keep on disk: a JSON document for each call.
 
-A sample's place is its number in its table. Where a table begins with the rows of the one before, as trainers log that
-repeat all rows each time, only the newest counts; of equal ones, as TRL logs its last, the first.
+A sample's place is its number in its table. Some trainers log all rows again each time: of tables that begin with
+the rows of the previous one, only the newest counts. Of equal tables, such as TRL's last ones, the first counts.
 
 Sources: wandb 0.31.0, whose tables are `files/media/table/{key}_{step}_{hash}.table.json`, with folders for slashes of
 the key; `run-{id}.wandb` says what was logged beside one, once a block of 32 KiB is full. SwanLab 0.7.20
@@ -41,12 +41,12 @@ from rolloupe.storage import is_folder, open_file
 MAX_BYTES = 256 * 2**20
 """The largest table that is read; W&B cuts tables at 10,000 rows."""
 KEPT_BYTES = 64 * 2**20
-"""The size of the tables whose samples are kept."""
+"""The total size of the tables whose samples stay in memory."""
 COMPARED_BYTES = 4096
 LAST_BYTES = 64
 """The most bytes of a table after its last row."""
 FIRST_ROWS = 8
-"""The first rows, which decide whether a table holds samples."""
+"""The number of first rows that decide whether a table holds samples."""
 REPEATED = "final-"
 """The prefix of the key of a table that repeats all rows of another."""
 EVAL = "eval/eval"
@@ -74,7 +74,7 @@ class TableFiles(TrackerSamples):
     suffixes = (".json",)
     unreadable = (OSError, ValueError)
     media: ClassVar[tuple[str, ...]]
-    """The folders in that of a run that lead to its tables."""
+    """The folders in the folder of a run that lead to its tables."""
     folder: ClassVar[re.Pattern[str]]
     """The name of the folder of a run, with its `id`."""
 
@@ -110,10 +110,10 @@ class TableFiles(TrackerSamples):
 
     @abstractmethod
     def table_rows(self, document: dict[str, Any]) -> list[Any]:
-        """Return the rows of a table as objects; none if the document is no table."""
+        """Return the rows of a table as objects; empty if the document is no table."""
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
-        """Return what the run says about TRL's reward functions."""
+        """Return the run's facts about TRL's reward functions."""
         return RewardFunctions()
 
     def sample_tables(self, run: RunInfo) -> list[TableFile]:
@@ -177,7 +177,7 @@ def _has_samples(location: Location, reader: TableFiles, key: str) -> bool | Non
 
 
 def _newest(tables: list[TableFile]) -> list[TableFile]:
-    """Leave out the tables whose rows the next table begins with, and of equal ones those that follow the first."""
+    """Leave out each table whose rows begin the next one; of equal tables, keep the first."""
     newest: list[TableFile] = []
     for table in tables:
         more = None
@@ -195,7 +195,7 @@ def _newest(tables: list[TableFile]) -> list[TableFile]:
 
 @while_unchanged(100_000)
 def _bytes_beyond(later: Location, earlier: Location, _stamp: Stamp) -> int | None:
-    """Return how many bytes longer a table is than an earlier one whose rows it repeats; None if it repeats no rows."""
+    """Return how many bytes a table adds to an earlier one whose rows it repeats; None if it repeats no rows."""
     with open_file(later) as new, open_file(earlier) as old:
         size = old.seek(0, os.SEEK_END)
         more = new.seek(0, os.SEEK_END) - size
@@ -286,7 +286,7 @@ class SwanLab(TableFiles):
         logged, links = self.logged(run).tables, links_of(run)
         try:
             folders = [entry for entry in entries(os.path.join(run.root, MEDIA), links) if entry.is_folder]
-            own = [folder for folder in folders if folder.name == TABLES] or folders  # others link to these
+            own = [folder for folder in folders if folder.name == TABLES] or folders  # other folders link to it
             files = [file for folder in own for file in entries(folder.path, links)]
         except OSError:
             return []

@@ -1,4 +1,4 @@
-"""Samples that trainers log as texts of TensorBoard. Texts that are no samples, and numbers, are the run's curves."""
+"""Samples that trainers log as texts of TensorBoard. Numbers and other texts belong to the run's curves."""
 
 import os
 import re
@@ -14,7 +14,7 @@ from rolloupe.model import Location, Locator, RunInfo, Source
 from rolloupe.storage import open_file, path_state
 
 LOOKED_BYTES = 4 * 2**20
-"""The bytes of each file that are searched for a first sample."""
+"""The number of bytes of each file that are searched for a first sample."""
 HEAD_BYTES = 4096
 """The most bytes of a record before a sample begins, such as its tag."""
 LOOKED_FILES = 16
@@ -23,14 +23,14 @@ FIRST_WORDS = (
         form % word for word in (b"Prompt", b"Question") for form in (b"%s:", b"**%s**", b"# %s")
     ),
 )  # fmt: skip
-"""Each text with samples begins with one of them."""
+"""Every text with samples begins with one of these words."""
 _ONE = re.compile(r"Sample:(?:\\n|\n)(?P<text>.*?)(?:\\n|\n){2}Reward: *(?P<reward>[-+.\w()]+)\s*", re.DOTALL)
 _MANY = re.compile(r"\*\*Generation Results - Step [-0-9]+\*\*\s")
 _BEGIN = re.compile(r"^### Sample (?P<number>[0-9]+)\n\*\*Input:\*\* ", re.MULTILINE)
 _OUTPUT, _SCORE = "\n\n**Output:** ", "\n\n**Score:** "
 _END = re.compile(r"(?P<score>[^\n]*)\s*(?:---\s*)?")
 LAST_CHARS = 200
-"""How many of the last characters are searched for the label of a reward."""
+"""The number of last characters that are searched for the label of a reward."""
 
 
 class TensorBoard(TrackerSamples):
@@ -88,10 +88,10 @@ def _beginning_state(location: Location) -> tuple[int, int]:
 
 @while_unchanged(1024, _beginning_state, errors=(OSError,), otherwise=False)
 def _has_samples(location: Location) -> bool:
-    """Tell whether there are samples at the beginning of a file, whose first bytes stay as they are."""
+    """Tell whether a file has samples at its beginning; its first bytes never change."""
     with open_file(location) as file:
         data = file.read(LOOKED_BYTES + HEAD_BYTES)
-    if not any(word in data for word in FIRST_WORDS):  # most files have numbers alone
+    if not any(word in data for word in FIRST_WORDS):  # most files have only numbers
         return False
     events = event_texts(location, 0, LOOKED_BYTES)
     return any(isinstance(sample, LoggedSample) for event in events for _, sample in _samples(event.texts))

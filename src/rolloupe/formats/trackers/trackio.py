@@ -1,7 +1,7 @@
 """Samples in the databases of trackio: traces, and tables among the metrics.
 
 Source: trackio 0.43.0 (`sqlite_storage.py`), and files of versions from 0.24 on. The folder `traces/` beside a database
-has copies of its traces for coding agents, which are no further samples.
+has copies of its traces for coding agents, which are not more samples.
 """
 
 from collections.abc import Iterator
@@ -36,20 +36,20 @@ from rolloupe.storage import is_file
 
 METRICS, TRACES = "metrics", "traces"
 TITLES = {TRACES: "traces", METRICS: "tables"}
-"""The tables of a database with samples, and what people call their contents."""
+"""The tables of a database with samples, and words for their contents."""
 NEEDED = {TRACES: {"run_name", "step", "key", "messages", "metadata"}, METRICS: {"run_name", "step", "metrics"}}
 REWARDS = b"rewards/"
 LOOKED_ROWS = 300
-"""The first and the last rows of metrics that are searched for tables, this many each."""
+"""The number of first rows, and of last rows, of metrics that are searched for tables."""
 MARK = b'"trackio.t'
 """Bytes that occur in every row of metrics with a table or a trace."""
 _MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
-"""The condition for rows of metrics that may have samples: marked ones, and those that are too large to tell."""
+"""The condition for rows of metrics that may have samples: marked rows, and rows that are too large to check."""
 TABLE, TRACE = "trackio.table", "trackio.trace"
 OF_EVAL = "eval/"
 EVAL = "eval/eval"
 Sampled = tuple[str, LoggedSample | str, Any]
-"""The part of a row that is a sample, the sample or why it cannot be read, and the JSON of the part."""
+"""The part of a row that is a sample; the sample, or why it cannot be read; and the JSON of the part."""
 
 
 class Extent(NamedTuple):
@@ -75,7 +75,7 @@ class ProjectId(NamedTuple):
 
 
 LoggedIds = tuple[ProjectId, ...]
-"""A run, under one or more ids: the first is that of its metrics, if it has some."""
+"""A run, under one or more ids; the first has its metrics, if it has any."""
 
 
 class Trackio(DatabaseFormat):
@@ -172,7 +172,7 @@ def _trace(row: dict[str, Any]) -> Iterator[Sampled]:
 def _metrics(
     database: apsw.Connection, rows: RowsOfTable, key: str, row: dict[str, Any], functions: RewardFunctions
 ) -> Iterator[Sampled]:
-    """Yield the samples of a row; earlier rows tell what it repeats, and whether it follows an evaluation."""
+    """Yield the samples of a row; earlier rows show which tables it repeats, and whether it follows an evaluation."""
 
     def before(fits: str, *values: bytes) -> dict[str, Any]:
         earlier = f"+{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? AND {fits}"
@@ -256,7 +256,7 @@ def _name_in(text: bytes | None, encoding: str) -> str:
 
 
 def _has_samples(metrics: _RunTable, run_id: bytes) -> bool:
-    """Tell whether there are samples among the first or the last metrics of a run."""
+    """Tell whether the first or the last metrics of a run have samples."""
     fits = "value_ IS NULL OR instr(value_, ?)"
     return any(
         values is None or next(samples_in(_object(values), None), None) is not None

@@ -1,7 +1,7 @@
-"""The trajectories that AReaL dumps: a folder a weight version, a file of JSON lines a task.
+"""The trajectories that AReaL dumps: a folder for each weight version, with a file of JSON lines for each task.
 
 Source: `WorkflowExecutor._dump_trajectory`. There may be thousands of files of a few lines. From June 2026 on, the
-folder is named by the newest weights of its batch, a trajectory may be of older ones, and several turns are `segments`.
+newest weights of a batch name the folder, a trajectory may come from older weights, and several turns are `segments`.
 """
 
 from collections.abc import Sequence
@@ -82,7 +82,7 @@ class AReaL(OwnNames, JsonlFormat):
 
 
 def _segments(record: Record) -> list[dict[str, Any]]:
-    """The segments of a trajectory of several turns; none if one of them is no segment."""
+    """The segments of a trajectory of several turns; empty if an entry is no segment."""
     listed = parsers.as_list(record.get("segments"))
     segments = [segment for segment in parsers.dicts(listed) if isinstance(segment.get("text"), str)]
     are_whole = len(segments) == len(listed) and all(segment.get("role") in tuple(ROLES) for segment in segments)
@@ -90,7 +90,7 @@ def _segments(record: Record) -> list[dict[str, Any]]:
 
 
 def _response_turns(completion: str, segments: list[dict[str, Any]]) -> list[Turn]:
-    """The turns of a completion: by its template, which begins none within what was generated, else by segments."""
+    """The turns of a completion: by its template, which begins no turn within generated text, else by segments."""
     places: set[int] = set()
     at = 0
     for segment in segments:

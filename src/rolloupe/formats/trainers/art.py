@@ -1,7 +1,7 @@
 """The trajectories of ART (OpenPipe): a folder for each split, a file for each step, as Parquet, JSON lines or YAML.
 
 Source: `trajectory_logging.py` of openpipe-art 0.5.18 (Parquet), `trajectory_migration.py` (JSON lines), and the writer
-of YAML until mid-2025. A choice of the model is a message within an object with its reason to stop.
+of YAML until mid-2025. A choice of the model is an object with a message and the reason why it stopped.
 """
 
 import os
@@ -39,7 +39,7 @@ _PACKED = ("group_metadata", "group_metrics", "metrics", "metadata", "tools", "a
 
 
 class _Trajectories(NamedRows):
-    """Trajectories, whatever holds them: `prepared` makes the columns of the Parquet files of each."""
+    """Trajectories in any kind of file: `prepared` gives each the columns of the Parquet files."""
 
     name = "art"
     title = "ART"
@@ -64,7 +64,7 @@ class _Trajectories(NamedRows):
         return row
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
-        """See `RecordFormat`: without what is empty, and what of the metadata is shown."""
+        """See `RecordFormat`: without empty members, and without metadata that are shown elsewhere."""
         sample = super().sample(record, row, locator)
         names, metadata = parsers.MetricNames(), self.own_record(record, row).get("metadata")
         if isinstance(metadata, dict):
@@ -148,7 +148,7 @@ class Art(ByEnding, _Trajectories, JsonlFormat):
         return names[names.index(TRAJECTORIES) + 1]
 
     def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:  # noqa: ARG002
-        """See `RecordFormat`: a document of YAML that changed is read again as a whole."""
+        """See `RecordFormat`: a changed document of YAML is read again as a whole."""
         path = Path(location.path)
         number = files.plain_name(path.name).partition(".")[0]
         step = int(number) if _STEP.fullmatch(number) else None
@@ -202,7 +202,7 @@ def _trajectory(trajectory: Any, facts: Record) -> Record | Unusable:
 
 
 def _message(entry: Any) -> Any:
-    """A message; of a choice the one within."""
+    """A message, or the message within a choice."""
     inner = entry.get("message") if isinstance(entry, dict) else None
     return inner if isinstance(inner, dict) else entry
 
@@ -246,7 +246,7 @@ def _fits(place: Location) -> bool:
 
 
 def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:
-    """The files of steps in their order, only the newest kind of a migrated one; else files of other names.
+    """The files of steps in order, only the newest kind of a migrated file; without any, files of other names.
 
     Files of other names count only if one of the first few holds trajectories.
     """

@@ -1,7 +1,7 @@
-"""The scored groups of an environment of Atropos: a line a group, with a list for each field.
+"""The scored groups of an environment of Atropos: a line for each group, with a list for each field.
 
 Source: `BaseEnv.handle_send_to_api`, which writes the group that it sends to the trainer. A mask repeats the ids of the
-tokens that are trained on and has -100 elsewhere; `inference_logprobs` are meaningless there.
+trained tokens and has -100 elsewhere; `inference_logprobs` are meaningless there.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ TEXTS = "rolloupe.texts"
 UNTRAINED = -100
 SERIES = {"inference_logprobs": "logprobs", "ref_logprobs": "ref_logprobs", "advantages": "advantages"}
 OF_SAMPLE = ("overrides", "images", "distill_token_ids", "distill_logprobs")
-"""Other lists with a place for each sample."""
+"""Other lists with an element for each sample."""
 _PLACED = {SCORES, TOKENS, MASKS, MESSAGES, *SERIES, *OF_SAMPLE}
 _OWN = {SCORES, TOKENS, MASKS}
 _TOLD_ELSEWHERE = {"step", "group", "label", "env", "status_key"}
@@ -37,7 +37,7 @@ class Atropos(JsonlFormat):
     series_in_samples = True
 
     def fits(self, record: Record) -> bool:
-        others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # in any other log of groups
+        others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # another log of groups has such keys
         return not others and all(isinstance(record.get(key), list) for key in _OWN)
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
@@ -112,7 +112,7 @@ def _mask(record: Record, number: int) -> np.ndarray:
 
 
 def _tokens(record: Record, number: int) -> tuple[list[int], int]:
-    """The ids of a sample, and where its response begins."""
+    """The ids of a sample, and the token where its response begins."""
     ids, mask = ids_of(_at(record, TOKENS, number)), _mask(record, number)
     return ids, min(int(mask.argmax()) if mask.any() else len(ids), len(ids))
 

@@ -1,8 +1,8 @@
 """The rollouts of NeMo-Gym, and the batches that NeMo-RL logs: both as JSON lines.
 
-A line of NeMo-Gym has an object of OpenAI's Responses API, and whatever the environment adds: see
-`rollout_collection.py`, and real rollouts of its environments. Rollouts that failed lie in a file beside, one line an
-attempt. Its `_materialized_inputs`, `_reward_profiling` and `_aggregate_metrics` hold no rollouts.
+A line of NeMo-Gym has an object of OpenAI's Responses API, and the environment's own members: see
+`rollout_collection.py`, and real rollouts of its environments. Failed rollouts lie in a file beside it, one line for
+each attempt. Its `_materialized_inputs`, `_reward_profiling` and `_aggregate_metrics` hold no rollouts.
 
 NeMo-RL writes a file for each step, of training and of validation (`Logger.log_batched_dict_as_jsonl`). Every value but
 `idx` is a list of one element; token arrays cover prompt and response, padded to the longest of the batch.
@@ -41,7 +41,7 @@ INPUTS = "_materialized_inputs"
 _MADE = _INPUT, _OUTPUT, _STATUS, _AGENT, _ITEMS = (
     "rolloupe.input", "rolloupe.output", "rolloupe.status", "rolloupe.agent", "rolloupe.items",
 )  # fmt: skip
-"""Members that a prepared record has beside its own, which may be called anything."""
+"""Members that a prepared record has beside its own, whose names are arbitrary."""
 _WITHOUT_RESPONSE = {"rollout_kind", "policy_response", "reward"}
 
 _USAGE = ("input_tokens", "total_tokens")
@@ -49,7 +49,7 @@ _COUNTS = (*_USAGE, "output_tokens")
 
 
 class ItemTokens(NamedTuple):
-    """The tokens of a conversation: its last prompt and answer, where its first answer begins, and what was sampled."""
+    """The tokens of a conversation: its last prompt and answer, the start of its first answer, the sampled tokens."""
 
     ids: list[int]
     first: int
@@ -95,7 +95,7 @@ class NemoGym(NamedRows, JsonlFormat):
         """See `RecordFormat`: with its items as messages."""
         params, response = as_dict(record.get(PARAMS)), as_dict(record.get(RESPONSE))
         items = response.get("output")
-        if RESPONSE not in record:  # the first invocation with a conversation, which spawned the others
+        if RESPONSE not in record:  # take the first invocation with a conversation, which spawned the others
             invocations = parsers.dicts(as_dict(record.get(TRAJECTORY)).get("invocations"))
             conversations = (invocation.get("conversation") for invocation in invocations)
             items = next((items for items in conversations if isinstance(items, list) and items), None)
@@ -116,7 +116,7 @@ class NemoGym(NamedRows, JsonlFormat):
         return Roles(_INPUT, _OUTPUT, score=score, group=group, label=label, env=env, status_key=status)
 
     def known_roles(self, record: Record) -> Roles:
-        """See `NamedRows`: what an environment calls like a count of the usage is its own."""
+        """See `NamedRows`: members of an environment that are named like a usage count are not token counts."""
         found = super().known_roles(record)
         return found._replace(counts={what: key for what, key in found.counts.items() if key not in _COUNTS})
 
@@ -160,14 +160,14 @@ class NemoGym(NamedRows, JsonlFormat):
 
 
 def conversation(items: object) -> Any:
-    """Return the items of a conversation: of lists that repeat each other, the last and longest."""
+    """Return the items of a conversation: if lists repeat each other, the last and longest one."""
     if isinstance(items, list) and items and all(isinstance(item, list) for item in items):
         return items[-1]
     return items
 
 
 def parted(asked: Any, answered: Any) -> tuple[Any, Any]:
-    """Return prompt and response; without a prompt, the one with which the answer begins, if it is a conversation."""
+    """Return prompt and response; without a prompt, the one at the beginning of the answer, if it is a conversation."""
     if asked or not parsers.is_messages(answered):
         return asked, answered
     first = text.answer_at(answered)
@@ -176,7 +176,7 @@ def parted(asked: Any, answered: Any) -> tuple[Any, Any]:
 
 
 def tokens_of(items: object) -> ItemTokens:
-    """Return the tokens of items; none if the ids of a later call do not begin with those of an earlier one."""
+    """Return the tokens of items; empty if the ids of a later call do not begin with those of an earlier call."""
     calls = [
         (ids_of(item.get("prompt_token_ids")), ids_of(item["generation_token_ids"]), item.get("generation_log_probs"))
         for item in parsers.dicts(conversation(items))
@@ -219,9 +219,9 @@ SERIES = {
 """Token arrays, and the common names of their series."""
 SAMPLE_MASK = "sample_loss_mask"
 TRAIN = "train_data_step"
-"""Its lines may lack the ids, where NeMo-RL keeps batches elsewhere."""
+"""The log of batches, whose lines may lack the ids if NeMo-RL keeps batches elsewhere."""
 COLLECTION = "trajectory_collection.jsonl"
-"""Rollouts of NeMo-Gym, which NeMo-RL collects where `is_trajectory_collection` is set."""
+"""Rollouts of NeMo-Gym, which NeMo-RL collects if `is_trajectory_collection` is set."""
 
 _TRAIN, _VAL = {IDS, MASK, "rewards"}, {"content", "rewards", "idx"}
 _PLACED = frozenset((*SERIES, IDS, LENGTH, "content", "rewards", "idx", "agent_ref", SAMPLE_MASK, "filtered_rewards"))
@@ -239,7 +239,7 @@ class LoggedBatches(PromptRuns):
         return record.keys() >= _TRAIN or (record.keys() >= _VAL and isinstance(record["content"], list))
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
-        """See `RecordFormat`: without the lists of one element, with the texts of ids where no others are."""
+        """See `RecordFormat`: without the lists of one element, and with the texts of ids if it has no others."""
         plain = _unlisted(record)
         ids, first = _tokens(plain)
         stored = _texts(plain.get("content"))
@@ -347,7 +347,7 @@ def _group(ids: list[int], prompt: Any) -> str:
 
 
 def _tokens(plain: Record) -> tuple[list[int], int]:
-    """The ids of a sample without its padding, and where the first trained one stands."""
+    """The ids of a sample without its padding, and the place of the first trained token."""
     ids = ids_of(plain.get(IDS))
     length = parsers.count(plain.get(LENGTH))
     ids = ids[: len(ids) if length is None else length]
@@ -357,7 +357,7 @@ def _tokens(plain: Record) -> tuple[list[int], int]:
 
 
 def _texts(content: object) -> tuple[Any, Any]:
-    """Prompt and response: of messages the response begins at the first answer, of texts behind the first."""
+    """Prompt and response: in messages, the response begins at the first answer, in texts, after the first text."""
     if parsers.is_messages(content) and isinstance(content, list):
         first = text.answer_at(content)
         return content[:first], content[first:]

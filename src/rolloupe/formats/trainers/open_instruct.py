@@ -1,6 +1,6 @@
 """The traces that open-instruct saves: lines of token ids and logprobs without text, appended over the steps.
 
-Source: `_save_rollouts` and `save_rollout_metadata` in `rl_utils.py`. The metadata beside names the model, and with it
+Source: `_save_rollouts` and `save_rollout_metadata` in `rl_utils.py`. The metadata beside them name the model, and so
 the tokenizer.
 """
 

@@ -1,7 +1,7 @@
 """The rollouts that ROLL dumps: one file per step, with one line, whose members are columns.
 
 Source: `write_to_json_process`. Its pipeline of verifiable rewards writes prompts and responses, the agentic one
-`trajectory_data` and `messages` as texts of JSON, of which only the row of a trajectory's last step is filled.
+`trajectory_data` and `messages` as texts of JSON, and fills only the row of a trajectory's last step.
 """
 
 from typing import ClassVar
@@ -67,7 +67,7 @@ def _sample_at(record: Record, number: int) -> Record:
 
 
 def _of_trajectory(sample: Record) -> Record:
-    """The values of an agentic sample under the names of others."""
+    """The values of an agentic sample, under the names that other samples use."""
     facts = unpacked(sample.get(TRAJECTORY))
     if not isinstance(facts, dict):
         return {}

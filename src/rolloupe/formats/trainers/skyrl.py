@@ -56,7 +56,7 @@ class SkyRL(OwnNames, PromptRuns):
         return source_at(run, location, split=f"eval/{stem(path.name)}", step=_step_of(path.parent))
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
-        """See `RecordFormat`: the step is that of the folder."""
+        """See `RecordFormat`: the folder names the step."""
         row = super().row(source, record, start, length)
         if not self.stores_group(record):
             row.group = parsers.digest(row.prompt)
@@ -66,7 +66,7 @@ class SkyRL(OwnNames, PromptRuns):
         return self.known_roles(record).group is not None
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        """See `RecordFormat`: the ground truth of the environment is that of the sample."""
+        """See `RecordFormat`: the sample gets the ground truth of the environment."""
         spec = parsers.as_dict(parsers.as_dict(record.get("env_extras")).get("reward_spec"))
         return record | {"ground_truth": spec["ground_truth"]} if "ground_truth" in spec else record
 
@@ -85,7 +85,7 @@ class SkyRL(OwnNames, PromptRuns):
 
 
 def _step_folders(folder: Path, links: str) -> list[Path]:
-    """The folders of steps: this one, or those in it."""
+    """The folders of steps: this folder, or the folders in it."""
     if _STEP.fullmatch(folder.name):
         return [folder]
     found = [Path(entry.path) for entry in folders(str(folder), links) if _STEP.fullmatch(entry.name)]

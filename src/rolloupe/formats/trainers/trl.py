@@ -1,12 +1,12 @@
 """The completions that TRL's trainers log, in a Parquet file for each log, and those of ms-swift, in lines of JSON.
 
 TRL: `GRPOTrainer.log` of 1.7 to 1.16. The columns are step, prompt, completion, then a float for each reward function,
-then what `log_extra` was given, then the advantage. A call of `log` overwrites the file of its step.
+then the columns of `log_extra`, then the advantage. A call of `log` overwrites the file of its step.
 
 ms-swift: `JsonlWriter` and the trainers of 4.6 (`swift/rlhf_trainers/grpo_trainer.py`, `rollout_mixin.py`). A line is a
-log with its columns as lists: step, prompt, completion, a list for each reward function, advantages, then what the
-rollout added. With Megatron (`swift/megatron/trainers`) the step is `gen_step`; with Ray (`swift/ray/megatron`) a line
-is a sample.
+log with its columns as lists: step, prompt, completion, a list for each reward function, advantages, then the columns
+that the rollout added. With Megatron (`swift/megatron/trainers`) the step is `gen_step`; with Ray
+(`swift/ray/megatron`) a line is a sample.
 """
 
 import math
@@ -37,7 +37,7 @@ from rolloupe.storage import path_state
 FOLDER = "completions"
 EVAL = "eval/eval"
 MAX_COMPARED = 500
-"""Files of one run whose groups are compared to find evaluations."""
+"""The most files of a run whose groups are compared to find evaluations."""
 
 SETTINGS = ("training_args.json", "args.json")
 STATE = "trainer_state.json"
@@ -62,27 +62,27 @@ class RewardFunctions(NamedTuple):
     """The reward functions of a run, as its configuration and metrics describe them."""
 
     weights: Sequence[float] | None = None
-    """In the order of their columns; empty: 1 for each; None: unknown."""
+    """The weights in the order of the columns; empty: 1 for each; None: unknown."""
     names: Sequence[str] = ()
     """Empty: unknown."""
 
     def among(self, columns: Sequence[str]) -> list[str]:
-        """Return the reward functions among the columns of numbers behind the completion; others may follow them."""
+        """Return the reward functions among the columns of numbers after the completion; others may follow them."""
         return [column for column in columns if column in self.names] or [*columns[: len(self.weights or columns)]]
 
     def fit(self, names: Sequence[str]) -> bool:
-        """Tell whether the weights are those of these functions; what an environment adds has none, and counts 1."""
+        """Tell whether the weights belong to these functions; an environment's reward has no weight, and counts 1."""
         return self.weights is not None and len(self.weights) <= len(names)
 
     def total(self, names: Sequence[str], parts: Mapping[str, float]) -> float | None:
-        """Return the sum by weight of the parts that are numbers, as TRL's `nansum`."""
+        """Return the weighted sum of the parts that are numbers, like TRL's `nansum`."""
         weights = dict(zip(names, self.weights or (), strict=False)) if self.fit(names) else {}
         finite = [value * weights.get(name, 1.0) for name, value in parts.items() if value == value]
         return sum(finite) if finite else None
 
 
 def reward_functions(config: object, metrics: Iterable[Iterable[str]]) -> RewardFunctions:
-    """Return what TRL's configuration and the names of the metrics in its first rows say."""
+    """Return the reward functions by TRL's configuration, and by the names of the metrics in its first rows."""
     found = config.get("reward_weights", 0) if isinstance(config, dict) else 0
     weights = [*map(parsers.number, found)] if isinstance(found, list) else [] if found is None else [None]
     named = ([match["name"] for metric in row if (match := _MEAN.fullmatch(metric))] for row in metrics)
@@ -96,14 +96,14 @@ class RewardParts(NamedRows):
     """A format whose rows have prompt, completion and the values of reward functions."""
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`: the trainer's own names, whatever reward functions and extra columns are called."""
+        """See `NamedRows`: only the trainer's own names count: reward functions and extra columns may have any."""
         own = {role: key for role, key in _OWN.items() if key in record}
         return super().roles(record)._replace(**(_LEFT_OUT | own), counts={})
 
     def summed(
         self, row: SampleRow, names: Sequence[str], values: dict[str, Any], known: RewardFunctions | None = None
     ) -> SampleRow:
-        """Make the reward functions of a row parts of its reward, by weight if those are known."""
+        """Make the reward functions of a row the parts of its reward, weighted if the weights are known."""
         parts = {name: value for name in names if (value := parsers.number(values.get(name))) is not None}
         row.metrics = {name: value for name, value in row.metrics.items() if name not in names}
         row.metrics |= {f"reward.{name}": value for name, value in parts.items()}
@@ -151,7 +151,7 @@ class TRL(RewardParts, ParquetFormat):
         return {"step", "prompt", "completion"} <= record.keys()
 
     def fits_any(self, locations: Sequence[Location]) -> bool:
-        """See `RecordFormat`: a file alone, whatever its name is, needs the column of advantages."""
+        """See `RecordFormat`: a single file, under any name, needs the column of advantages."""
         return _hold_completions(locations) if _is_alone(locations) else super().fits_any(locations)
 
     def reason(self, locations: Sequence[Location]) -> str:
@@ -205,7 +205,7 @@ class TRL(RewardParts, ParquetFormat):
 
 @lru_cache(maxsize=256)
 def _settings(state: tuple[tuple[Location, int], ...]) -> dict[str, Any]:
-    """The first configuration among some files."""
+    """The first configuration in these files."""
     from rolloupe.formats.reading.yaml_values import yaml_settings
 
     for place, _ in state:
@@ -243,7 +243,7 @@ def _is_alone(locations: Sequence[Location]) -> bool:
 
 
 def _hold_completions(places: Sequence[Location]) -> bool:
-    """Whether files begin with rows of TRL, whatever their names are."""
+    """Whether files begin with rows of TRL, under any names."""
     return any({"step", "prompt", "completion", "advantage"} <= row.keys() for row in TRL().first_records(places))
 
 
@@ -269,7 +269,7 @@ def _float_columns(location: Location) -> list[str]:
 
 
 def _folders(run: RunInfo) -> list[str]:
-    """The folder of the run, and the output folder where `completions/` itself was opened."""
+    """The folder of the run, and the output folder above it if `completions/` itself was opened."""
     folder = files.folder_of(run)
     return [folder, *([os.path.dirname(folder)] if os.path.basename(folder) == FOLDER else [])]
 
@@ -306,7 +306,7 @@ def _state_in(state: Location) -> _State:
 
 
 def _of_other_size(listed: Sequence[Source]) -> set[str]:
-    """The files whose group size is no multiple of the usual size: neighbouring groups may have the same prompt."""
+    """The files with a group size that is no multiple of the usual one; neighbouring groups may share a prompt."""
     sizes = {}
     for source in listed:
         repeated = Counter(Counter(leading_texts(source.location, "prompt")).values())
@@ -319,7 +319,7 @@ def _of_other_size(listed: Sequence[Source]) -> set[str]:
 
 NAME_OF_SWIFT = "completions.jsonl"
 STEPS = ("step", "gen_step")
-"""With Megatron, `gen_step` alone."""
+"""With Megatron, only `gen_step` is present."""
 TEXTS = ("prompt", "completion")
 
 
@@ -400,7 +400,7 @@ def _row_at(record: Record, number: int) -> Record:
 
 
 def _reward_names(record: Record) -> list[str]:
-    """The lists of numbers behind the completion, up to the advantages."""
+    """The lists of numbers between the completion and the advantages."""
     names = list(record)
     first = names.index("completion") + 1
     stop = names.index("advantages") if "advantages" in names[first:] else first

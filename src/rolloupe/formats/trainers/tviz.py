@@ -1,6 +1,6 @@
 """The databases of tviz: SQLite with runs, steps, rollouts, which are groups, and their trajectories.
 
-Source: `TvizLogger` of tviz 0.2.2. Lists are texts of JSON; columns of images and places on earth may be empty.
+Source: `TvizLogger` of tviz 0.2.2. Lists are texts of JSON; columns of images and geographic places may be empty.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, Sample
 
 ENDINGS = (".db", ".sqlite", ".sqlite3")
 BATCH_ROWS, BATCH_BYTES = 2000, 8 * 2**20
-"""Trajectories that are read of a database at a time, and of how many bytes in all."""
+"""The most trajectories to read at a time, and their most bytes in all."""
 LISTING_S = 10
 MOST_RUNS = 10_000
 
@@ -149,7 +149,7 @@ class Tviz(NumberedFormat):
 
 @while_unchanged(64, sqlite.states_of, errors=(sqlite.BadDatabase, OSError), otherwise=())
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
-    """Return the runs of a database that have trajectories; none of a file that cannot be read."""
+    """Return the runs of a database that have trajectories; empty for an unreadable file."""
     return sqlite.read_database(location, _runs, LISTING_S)
 
 
@@ -171,7 +171,7 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
 
 
 def _read(location: Location, after: int, run_id: str | None, count: int) -> list[Record]:
-    """Read the trajectories of a run, or of any, behind an id. Raises `Unusable`."""
+    """Read trajectories, of one run or of all, after an id. Raises `Unusable`."""
     try:
         return sqlite.read_database(location, lambda database: _trajectories(database, after, run_id, count))
     except sqlite.BadDatabase as error:

@@ -1,4 +1,4 @@
-"""The results of `vf-eval`: an evaluation a folder, with metadata beside.
+"""The results of `vf-eval`: a folder for each evaluation, with metadata beside the results.
 
 Source: verifiers until August 2026, whose rows changed over time: `id` until September 2025, then `example_id`. Each
 reward function and metric is a member of the row. Verifiers 0.4 writes a line of traces for each episode instead.
@@ -47,7 +47,7 @@ class Results(OwnNames, JsonlFormat):
         return _is_result(record) and not record.keys().isdisjoint(_TELLING)
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`: what went wrong counts more than why it stopped."""
+        """See `NamedRows`: an error takes precedence over the reason to stop."""
         found = super().roles(record)
         telling = next((key for key in ("error", "is_truncated") if record.get(key)), "stop_condition")
         group = next((key for key in ("example_id", "id") if parsers.name(record.get(key)) is not None), None)
@@ -64,7 +64,7 @@ class Results(OwnNames, JsonlFormat):
 
 
 class Episodes(PrimeRLTraces):
-    """Lines of traces, from verifiers 0.4 on: an episode, or a trace alone."""
+    """Lines of traces, from verifiers 0.4 on: each is an episode or a single trace."""
 
     name = "verifiers"
     title = "verifiers"
