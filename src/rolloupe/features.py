@@ -18,7 +18,7 @@ For a feature x of a sample and its advantage a, with sums over the samples of g
 
 V is exact under permutation within groups: the permutation variance of a linear statistic (Hoeffding 1951), stratified.
 Difficulty and mixture of prompts cancel, as only siblings are compared. All sums add up over groups, and so over steps.
-x is log2(1 + count): a count goes on where presence saturates, and the first use weighs most.
+x is log2(1 + count): a count still grows where presence saturates, and the first use weighs most.
 """
 
 from collections.abc import Iterator
@@ -40,12 +40,12 @@ _HALF = np.uint64(32)
 _NUMBER = np.uint64(0x2545F4914F6CDD1D)  # the hash of every number
 
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
-"""By a count of bytes, the bits of a little-endian number that hold them."""
+"""The mask of the low bytes of a little-endian number, by their count."""
 
 _IN_TAG = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz0123456789_|/-"))
 
 MAX_WORDS = 5
-SAMPLE_BITS = 12  # a hash has 52 bits: two of a million phrases are alike in one run of ten thousand
+SAMPLE_BITS = 12  # a hash has 52 bits: among a million phrases, two share a hash in one run of ten thousand
 SAMPLES = np.uint64((1 << SAMPLE_BITS) - 1)
 
 _HASH = ~SAMPLES
@@ -58,7 +58,7 @@ BLOCK_SAMPLES = 1 << SAMPLE_BITS  # the most samples to look at together
 MIN_SAMPLES = 3  # a phrase of fewer samples of a block is left out
 
 MAX_ROWS = 3_000
-"""The most phrases to keep of a step, those that vary most among siblings: a choice that knows no rewards."""
+"""The most phrases to keep of a step, those that vary most among siblings: the choice ignores rewards."""
 
 _COUNTS = np.log2(1 + np.arange(65_536))
 
@@ -107,7 +107,7 @@ def words_of(data: Bytes, offsets: Places) -> Words:
 
 
 def _classes_of(data: Bytes) -> Bytes:
-    """The class of each byte; of those that continue a character, that of its first byte."""
+    """The class of each byte; a byte that continues a character has the class of its first byte."""
     classes = _CLASS.take(data)
     for _ in range(3):
         inner = np.flatnonzero(classes == INNER)
@@ -296,7 +296,7 @@ def feature_rows(
     rows = _sums(hits, starts, advantages, rewards, grouping)
     kept = np.flatnonzero(rows.d > TINY)
     if len(kept) > MAX_ROWS:
-        order = np.lexsort((rows.hashes[kept], -rows.d[kept]))  # of equals, the same ones always
+        order = np.lexsort((rows.hashes[kept], -rows.d[kept]))  # among equal values, always the same ones
         kept = np.sort(kept[order[:MAX_ROWS]])
     return rows.at(kept)
 
@@ -314,7 +314,7 @@ def _hits(words: Hashes, samples: Places) -> _Hits:
 
 
 def _keys(words: Hashes, samples: Places) -> list[Hashes]:
-    """Return hash and sample in a number, of all phrases in buckets with several: they may occur often enough."""
+    """Return hash and sample as one number, for phrases whose bucket holds several: only these may be frequent."""
     phrases = [(hashes, samples[first]) for _, hashes, first in phrases_of(words, samples)]
     bits = max(10, min(22, int(8 * len(words) + 1).bit_length()))
     shift = np.uint64(64 - bits)

@@ -13,7 +13,7 @@ V = TypeVar("V")
 class Lru(Generic[K, V]):
     """At most `entries` values of at most `total` size together; threads may share it.
 
-    The newest `least` values stay even if they exceed `total`.
+    It keeps the newest `least` values even if they exceed `total`.
     """
 
     def __init__(self, entries: int = sys.maxsize, total: int = 0, least: int = 0) -> None:

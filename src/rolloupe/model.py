@@ -32,14 +32,14 @@ class RunPart(Struct, frozen=True):
 
 
 class Reading(Struct, frozen=True, kw_only=True):
-    """How a person wants files to be read where these do not say it."""
+    """How a person wants files to be read, if the files do not say."""
 
     format: str = ""
     """Read everything as this format; empty: recognise the format."""
     follow_symlinks: bool = False
     """Follow links that lead out of the named paths."""
     links_stay_in_run: bool = False
-    """Follow no link from a run to a place outside of it, where not everybody may read what it leads to."""
+    """Follow no link out of a run, because not everybody may read its target."""
     fields: tuple[tuple[str, str], ...] = ()
     """Which key of a row is its prompt, its reward, ...: pairs of a role and a key."""
     group_by: str = ""
@@ -67,11 +67,11 @@ TRACKER_STEP: Final = "tracker"
 """The step as a tracker counts."""
 
 AS_FOUND: Final = Reading()
-"""Read files as they say themselves."""
+"""Read files as they describe themselves."""
 
 
 class TokenizerFile(Struct, frozen=True, kw_only=True):
-    """The file of a tokenizer. `digest` is a hash of what is read: with the same one, ids become the same texts."""
+    """The file of a tokenizer. `digest` is a hash of its contents: equal digests decode ids to equal texts."""
 
     path: str
     root: str
@@ -118,9 +118,9 @@ class RowStream(Struct, frozen=True):
     """
 
     word: str
-    """What identifies the rows that are there: rows that are added do not change it."""
+    """Identifies the existing rows: new rows do not change it."""
     length: int
-    """In such bytes."""
+    """The length in bytes of this stream."""
     changed_ns: int = 0
     """When the last row was written."""
 
@@ -148,7 +148,7 @@ class Source(Struct, frozen=True, kw_only=True):
     texts_bytes: int = 0
     """The size of that file."""
     stream: RowStream | None = None
-    """What holds the samples, in place of the bytes of the file."""
+    """The stream that holds the samples, in place of the bytes of the file."""
     launches: tuple[int, ...] = ()
     """The places at which launches after the first begin. The index sets it; formats leave it alone."""
 
@@ -178,7 +178,7 @@ class Problem(Struct, frozen=True, kw_only=True):
     start: int | None = None
     stop: int | None = None
     transient: bool = False
-    """True for what the next append may heal, such as an unfinished last line."""
+    """True if the next append may mend it, such as an unfinished last line."""
 
 
 def _encode(part: str, safe: str = "-_.@:,=+") -> str:
@@ -287,7 +287,7 @@ class Column(NamedTuple):
 class SampleRow(Struct, kw_only=True):
     """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies.
 
-    A field with a `Column` is a column of the index, in this order; a new one of these types needs nothing else.
+    A field with a `Column` is a column of the index, in this order; a new field of these types needs nothing else.
     """
 
     split: Annotated[str, Column("identity", "fle", "Split", type="word")]
@@ -444,7 +444,7 @@ class Sample(Struct, kw_only=True):
     partial_tokens: dict[int, bytes] = {}
     """The bytes of the ids that are a part of a character, where a tokenizer made the token strings."""
     unread_tokens: int = 0
-    """How many tokens of the record are left out, because it holds more than are read of a sample."""
+    """How many tokens of the record are left out, because it holds more than the limit for a sample."""
     top_logprobs: list[list[tuple[str, float]]] = []
     """What the model could have sampled in the places of the last tokens: token strings, or ids, with logprobs."""
     series: list[TokenSeries] = []
@@ -479,8 +479,9 @@ class MetricRow(Struct, kw_only=True):
 
 
 Aggregation = Literal["token_mean", "sequence_mean"]
-"""How a loss weighs the tokens of a step: `token_mean` all alike, as a sum, a mean over all tokens or one over a fixed
-length (Dr. GRPO) does; `sequence_mean` so that each sequence weighs the same, however long it is."""
+"""How a loss weighs the tokens of a step. `token_mean` weighs all tokens alike, as in a sum, a mean over all tokens, or
+a mean over a fixed length (Dr. GRPO). `sequence_mean` weighs all sequences alike, however long.
+"""
 
 
 class RunLoss(Struct, frozen=True, kw_only=True):
@@ -565,7 +566,7 @@ class LoggedTranscript(Struct, kw_only=True):
 
 
 class Annotation(Struct, kw_only=True):
-    """Facts about a sample from after it was written: joined by `uid`; of each value the newest counts."""
+    """Facts about a sample, recorded after it was written. `uid` joins them; the newest value of each fact counts."""
 
     uid: str
     """The `uid` of a sample, or the `trace_id` of several."""

@@ -43,7 +43,9 @@ def fields(message: bytes, most: int = 1_000_000) -> Iterator[tuple[int, int | b
 
 
 def members(message: object) -> dict[int, int | bytes]:
-    """Return the last value of each field of a message; none of a value that is no bytes. Raises `BadMessage`."""
+    """Return the last value of each field of a message, without fields whose last value is not bytes. Raises
+    `BadMessage`.
+    """
     return dict(fields(message)) if isinstance(message, bytes) else {}
 
 

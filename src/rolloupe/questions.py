@@ -2,7 +2,7 @@
 
 Every face follows from a declaration: the route and its parameters, the TypeScript types and the function that asks,
 the options of the command and its `--json`, the tool of an agent, and `Run.ask`. A face adds words and tables of its
-own, nothing else. What an answer holds is therefore public: a field that is renamed is renamed for everybody.
+own, nothing else. The fields of an answer are therefore public: renaming a field renames it for everybody.
 
 A new question takes a record here, with the decorator `question`, and a function `(run, asked) -> answer` in the room
 that knows the answer. An answer is a `Struct` whose fields have docstrings. Functions are named, not imported: this
@@ -90,7 +90,7 @@ class Question(Struct, frozen=True, kw_only=True, dict=True):
         return record
 
     def version_of(self, run: Any, asked: Query) -> str:
-        """Return what changes whenever the answer may."""
+        """Return a string that changes whenever the answer may change."""
         return str(resolve_name(self.version)(run, asked) if self.version else run.version)
 
     def asked(self, values: dict[str, Any]) -> Query:

@@ -32,14 +32,14 @@ class Runs(Run, Sequence[Run]):
 
     @property
     def runs(self) -> list[Run]:
-        """The runs; more of them if some have begun since, and they are followed."""
+        """The runs, including those that have begun since if runs are followed."""
         made = self._made
         self._made = {one: made[one] if one in made else self._new(one) for one in self._library.runs}
         return list(self._made.values())
 
     @property
     def awaited(self) -> str:
-        """Where a run may begin, in words; empty if there is one, or none may begin."""
+        """Where a run may begin, in words; empty if a run is open, or if none may begin."""
         return self._library.awaited
 
     def only(self) -> Run:
@@ -138,7 +138,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
         wait: wait with each answer until the run is indexed; if False, answers cover only what is indexed so far.
 
     Raises `UnreadablePath` if a path or the tokenizer does not exist, `NotRecognised` if a given format does not fit,
-    `NotFound` if only other runs are there, `BadQuery` for fields that do not exist.
+    `NotFound` if only other runs exist, `BadQuery` for fields that do not exist.
     """
     from rolloupe.formats import checked_fields, fields_in
 
@@ -172,8 +172,8 @@ def runs_at(
 ) -> "Runs":
     """Open runs with these reading options, after a search for runs of at most `look_s` seconds.
 
-    With `waits`, a path that does not exist yet is no error. `only` is the id of the one run to open. `shard` is the
-    part of each run to index: a number from 1, and the count of shards. `on` names a cluster that indexes, `ray` or
+    With `waits`, a path may be missing for now. `only` is the id of the one run to open. `shard` is the part of each
+    run to index: a number from 1, and the count of shards. `on` names a cluster that indexes, `ray` or
     `ray://HOST:PORT`.
     """
     from rolloupe.index import IndexWork, Library, RunSearch, RunShard

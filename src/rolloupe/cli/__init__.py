@@ -35,7 +35,7 @@ class Commands(click.Group):
     def __init__(self, *args: Any, **named: Any) -> None:
         super().__init__(*args, **named)
         self.modules: dict[str, str] = {}
-        """The module of each command, which has its name: all of them together take longer than most commands do."""
+        """The module of each command, by its name: importing all modules takes longer than most commands do."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of the commands."""
@@ -106,7 +106,7 @@ def main() -> None:
     or parts of the index are missing, so that the answer may be incomplete. Standard error explains, and says what to
     do next.
     """
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # products here are small: threads would wait for each other
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # the products are small: threads would wait for each other
 
 
 main.modules.update(

@@ -27,7 +27,7 @@ STEPS = {"step_min", "step_max"}
 
 
 def with_paths(place: RunPaths, paths: Sequence[str]) -> RunPaths:
-    """Return the same runs at these paths. A usage error where no path was given, or an empty one."""
+    """Return the runs at these paths. A usage error without a path, or for an empty one."""
     if not paths:
         raise click.UsageError("Missing argument 'PATH...'. Name a folder or a file of a run.")
     if "" in (*paths, place.index_dir):
@@ -104,7 +104,7 @@ def into_environment(name: str) -> Callable[[click.Context, click.Parameter, Any
 
 
 def listing(lines: Callable[[], Iterable[str]]) -> dict[str, Any]:
-    """Return the settings of an option with which a command only prints lines."""
+    """Return the settings of an option that makes a command print lines and end."""
 
     def print_lines(ctx: click.Context, _: click.Parameter, is_asked: bool) -> None:
         if is_asked and not ctx.resilient_parsing:
@@ -235,7 +235,7 @@ def _option(field: Field[Any] | structs.FieldInfo, hint: Any, settings: dict[str
     if kind is bool:
         settings["is_flag"] = True
     elif convert:
-        settings["type"] = size_of if convert == "size" else convert  # `size`: as a lower floor names it
+        settings["type"] = size_of if convert == "size" else convert  # `size`: the name of this type on a lower floor
     else:
         settings["multiple"] = any(get_origin(one) is tuple for one in types)
         settings.setdefault("type", click.Path(path_type=Path) if kind is Path else kind)

@@ -1,4 +1,4 @@
-"""Runs on another machine: a command whose PATH is `host:path` runs there over SSH, and answers here.
+"""Runs on a remote machine: a command whose PATH is `host:path` runs there over SSH, and prints its answer here.
 
 No file of a run is copied: Rolloupe reads it where it is, with the index there, and answers travel. `ssh` itself knows
 about users, keys, jump hosts and `~/.ssh/config`.
@@ -37,7 +37,7 @@ if python3 -c "import rolloupe" 2>/dev/null; then exec python3 -m rolloupe "$@";
 if command -v uvx >/dev/null 2>&1; then exec uvx --from "rolloupe[tui]" rolloupe "$@"; fi
 exit 127
 """
-"""Starts Rolloupe on the other machine; the shell of SSH has none of what a login sets up."""
+"""Starts Rolloupe on the remote machine, where the shell of SSH lacks the settings of a login."""
 
 SSH_FAILED, NOT_FOUND = 255, 127
 FAR_PORTS = range(20_000, 32_000)
@@ -45,13 +45,13 @@ FAR_PORTS = range(20_000, 32_000)
 
 PORTS_TRIED = 5
 PIECE_BYTES = 64 * 1024
-"""The most that is read of a line at once: the other machine may never end it."""
+"""The most bytes to read of a line at once: the remote machine may never end the line."""
 
 ENDING_S = 3.0
 """Time for the viewer on the other machine to end."""
 
 LOCAL = {"data_dirs", "host", "port", "no_browser", "token", "no_token", "rotate_token", "in_terminal"}
-"""Options that are for this machine alone: paths, and some of `view`."""
+"""Options for this machine alone: paths, and some options of `view`."""
 
 
 class FarCommand(NamedTuple):
@@ -94,7 +94,7 @@ def far_command(command: click.Command, ctx: click.Context, args: Sequence[str])
 
 
 def _far(word: str) -> "re.Match[str] | None":
-    """Take a word apart that names a place on another machine. A path that exists here is one of this machine."""
+    """Split a word that names a place on a remote machine into host and path. A path that exists here is local."""
     match = PATH.fullmatch(word)
     if match is None or is_remote(place_of(word)) or os.path.lexists(word):
         return None
@@ -166,7 +166,7 @@ def _pieces(source: IO[bytes]) -> Iterator[str]:
 
 
 def _save(far: FarCommand, output: str) -> int:
-    """Run a command that writes a file, which comes here."""
+    """Run a remote command that writes a file, and write the file here."""
     from rolloupe.storage.atomic import replacing
 
     if output.endswith("/"):
@@ -193,12 +193,12 @@ def view_there(far: FarCommand) -> int:
     words[1:1] = ["--over-ssh", "--no-browser", "--port", str(far_port), *([] if token else ["--no-token"])]
     forward = ["-o", "ExitOnForwardFailure=yes", "-o", "ServerAliveInterval=15"]
     forward += ["-L", f"127.0.0.1:{local_port}:127.0.0.1:{far_port}"]
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for SSH and those that it starts: the viewer's end ends them
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # for SSH and its child processes: they end with the viewer
     ssh = _start(["ssh", "-T", *forward, far.host, line_of(words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     shown, ended = threading.Event(), threading.Event()
 
     def end(*_: object) -> None:
-        """Let the viewer end: it does when its standard input closes. SSH ends after it, or is made to."""
+        """End the viewer by closing its standard input. SSH ends after it, or is ended."""
         ended.set()
         with contextlib.suppress(OSError, ValueError):
             ssh.stdin.close()  # type: ignore[union-attr]

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 PATIENCE_S = 1.0
 SILENCE_S = 5.0
-"""Without a terminal, which would show a bar, a line is printed after this time."""
+"""Without a terminal, a line is printed after this time in place of the bar."""
 STEP_S = 0.1
 
 

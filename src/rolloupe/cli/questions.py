@@ -23,7 +23,7 @@ class Answers(NamedTuple):
     runs: "Sequence[Run]"
     as_json: bool
     each: "Iterator[tuple[Run, Any]]"
-    """Each run with its answer, which is asked for when its turn comes."""
+    """Each run with its answer; each question is asked when the iteration reaches the run."""
 
 
 def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
@@ -53,7 +53,7 @@ def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
 
 
 def plain_command(name: str) -> click.Command:
-    """Return the command of a question that no module has: it prints the facts of the answer, then its rows."""
+    """Return the command of a question without a module: it prints the facts of the answer, then its rows."""
     question = QUESTIONS[name]
 
     def show(answers: Answers) -> None:

@@ -52,9 +52,9 @@ def opened(
 
     Ends the command if no run is there, unless the place may be empty. `how` are further arguments of `runs_at`.
 
-    Raises `NotFound` if there are others than `--run` alone. Raises `IncompleteIndex` after the command has answered
-    if parts of the index are missing; with `texts`, parts without texts count, too. Commands without `reads_index`
-    answer from the run's files alone; for them it raises only if they found nothing.
+    Raises `NotFound` if there are runs, but not that of `--run`. Raises `IncompleteIndex` after the command has
+    answered if parts of the index are missing; with `texts`, parts without texts count, too. Commands without
+    `reads_index` answer from the run's files alone; for them it raises only if they found nothing.
     """
     with progress.looking():
         runs = open_runs(place, state_dir=state_dir, only=place.run_id, **how)
@@ -127,7 +127,7 @@ def explain_nothing(runs: "Runs") -> None:
 
 
 def name_shut(runs: "Runs") -> None:
-    """Name on standard error what was not looked at, or could not be read, beside the runs that were found."""
+    """Print on standard error which places were not looked at, or could not be read."""
     _complain_of([note for note in runs.notes if note.is_late])
     shut = [note for note in runs.notes if SHUT in note.reason and not note.is_late]
     if shut:

@@ -1,6 +1,5 @@
-"""Writes what lies behind the numbers, newest step first, while there is room.
-
-These are texts and derived metrics, tokens, and features.
+"""Writes the kinds of segments that follow the numbers, newest step first, while there is room: texts and derived
+metrics, tokens, and features.
 """
 
 import contextlib
@@ -85,7 +84,7 @@ class Backfill:
         if self.stage == "tokens":
             self.forget(self._annotations.update(segments))
             if self._loss is None and any(segment.path not in self._done for segment in segments):
-                with contextlib.suppress(Exception):  # a defect in a format must not cost the index
+                with contextlib.suppress(Exception):  # a defect in a format must not stop the indexing
                     self._loss = by_name(self._info.format).loss(self._info)
                 if self._loss is not None:  # a trainer may write its settings after the first samples
                     self._done.clear()
@@ -110,7 +109,7 @@ class Backfill:
             if not whole:
                 break
             missing = self._missing(segment)
-            if not missing:  # another viewer was quicker
+            if not missing:  # another viewer has written them
                 self._is_done(segment)
                 continue
             self._done[segment.path] = False

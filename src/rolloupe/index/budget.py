@@ -1,5 +1,4 @@
-"""The room for the files of indexes that may be deleted: when it is short, the oldest texts go first.
-
+"""The room for the files of indexes that may be deleted: when room is short, the oldest texts are deleted first.
 Numbers are small and stay. Texts are a convenience: without them, a search scans the sources.
 """
 
@@ -16,7 +15,7 @@ LOOK_S = 1.0
 """The time for which a sum of sizes is valid; this process counts its own files at once."""
 
 LOOK_SHARE = 20
-"""A sum that takes t is valid for at least this many t: 20,000 segments have many files."""
+"""A sum that took t seconds is valid for at least this many times t: 20,000 segments have many files."""
 
 
 class Budget:
@@ -36,8 +35,8 @@ class Budget:
     def has_room(self, folder: Path, texts: Callable[[], Iterable[tuple[int, Path]]], age: int) -> bool:
         """Tell whether a text of this age may be written for the run of an index folder, and delete others for it.
 
-        Texts of closed runs go first, the oldest files before the others; then the older `texts` of the open run. These
-        are files with their ages, smaller numbers for older texts.
+        Texts of closed runs go first, the oldest files before the others; then the older `texts` of the open run.
+        `texts` are files with their ages: smaller numbers are older.
         """
         if self.limit_bytes is None:
             return True

@@ -93,7 +93,7 @@ class Catalog:
         self._superseded: dict[PartKey, dict[Path, Segment]] = {}
         """The other segments on disk of each part, by path."""
         self._rivals: dict[PartKey, list[Segment]] = {}
-        """The other segments that were there at the start: the source decides which of them holds."""
+        """The other segments found at the start, until the source shows which of them is valid."""
         self._published: set[str] = set()
         self._unpublished: dict[str, SegmentMeta] = {}
         """By name, the segments that the manifest lacks, or that were written again."""
@@ -137,7 +137,7 @@ class Catalog:
             self._unpublished, self._is_outdated = {}, False
 
     def tidy(self) -> None:
-        """Put new segments into the manifest, and delete the files of superseded ones, where one may write."""
+        """Put new segments into the manifest, and delete files of superseded segments, if the folder is writable."""
         with contextlib.suppress(OSError):
             self._publish()
             if self._superseded and self._clock.now_s() - self._tidied_s >= TIDY_S:
@@ -186,7 +186,7 @@ class Catalog:
         return path, path.with_suffix(".meta")
 
     def blocks(self, name: str) -> list[StepBlock] | None:
-        """The steps of a source in the order of its file, if they tell something; None while a part is missing."""
+        """The blocks of a source in the order of its file, empty if a part has none; None while a part is missing."""
         blocks: list[StepBlock] = []
         stop = 0
         for part in count():
@@ -203,7 +203,7 @@ class Catalog:
         raise AssertionError
 
     def launches(self) -> dict[str, tuple[int, ...]]:
-        """Where launches begin, by source, as the segments were written with."""
+        """Where launches begin, by source, as known when the segments were written."""
         metas = (segment.meta for segment in self._segments.values() if segment.meta.launches)
         return {meta.source: meta.launches for meta in sorted(metas, key=lambda meta: meta.stop)}
 
@@ -301,7 +301,7 @@ class Catalog:
                 changed.append(segment)
                 if not meta.fingerprint.is_of(place.state):
                     replaced.add(meta.source)
-        # fingerprints cover few blocks of each part: if one part is of another file, all count as replaced
+        # fingerprints cover few blocks of each part: if one part has changed, all parts count as replaced
         others = (segment for segment in asked if segment.meta.source in replaced)
         return orphans, list({segment.key: segment for segment in (*changed, *others)}.values())
 

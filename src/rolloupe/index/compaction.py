@@ -60,7 +60,9 @@ class Packs:
         self._tried: set[Path] = set()
 
     def take_up(self, changed_at: Mapping[str, float]) -> None:
-        """Plan the packs, and use those that exist. `changed_at` has when each source changed, 0 for long ago."""
+        """Plan the packs, and use those that exist. `changed_at` is the time of each source's last change, 0 for long
+        ago.
+        """
         now = self._clock.now_s()
         if now - self._planned_s < PLAN_S:
             return
@@ -112,7 +114,7 @@ class Packs:
         if not go_on() or path not in self._planned:  # a person may have cleared the index meanwhile
             return False
         target = derived or path
-        if self._use(path, derived):  # another viewer was quicker
+        if self._use(path, derived):  # another viewer has written it
             return True
         if not self._budget.has_room(self._catalog.folder, tuple, 0):
             self._tried.add(target)

@@ -55,7 +55,7 @@ class PackJob(Struct, kw_only=True, tag=True):
 
     @property
     def cost(self) -> int:
-        """A millisecond per member."""
+        """The cost of reading: a millisecond for each member."""
         return len(self.members)
 
 
@@ -89,7 +89,7 @@ def perform(job: Job, ended: threading.Event = NEVER) -> JobReply:
             reason = error.strerror or reason
             words = f"the file could not be read: {reason}{'' if 'Next:' in reason else '. Next: fix that'}"
         return JobReply(error=words)
-    except (Exception, SystemExit) as error:  # a defect in a format must cost one part, not the index
+    except (Exception, SystemExit) as error:  # a defect in a format must fail one part, not the whole index
         return JobReply(error=words_of(error))
 
 
@@ -132,7 +132,7 @@ TAKEN_EARLY_BYTES = 24 * 2**20
 
 
 def most_submitted(executor: Executor, root: str) -> int:
-    """The number of jobs on the run at `root` to submit before one of them is done, so that no process waits."""
+    """How many unfinished jobs on the run at `root` keep all processes busy."""
     return executor.count * (1 + TAKEN_EARLY) if is_remote(root) else 2 * executor.count
 
 
@@ -342,7 +342,7 @@ class ProcessExecutor:
             return self._tasks.get()
 
     def _taken_early(self, job: Job, before: Sequence[_WaitingJob]) -> list[_WaitingJob]:
-        """Take jobs that wait behind one that reads from a store, beside those that were taken before."""
+        """If a job reads from a store, take more waiting jobs early, beside the jobs taken before."""
         tasks: list[_WaitingJob] = []
         if isinstance(job, PackJob) or not is_remote(job.source.path):
             return tasks

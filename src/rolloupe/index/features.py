@@ -1,7 +1,7 @@
 """The features of a segment: sums of phrases and behaviours for each step, and the words of some of its samples.
 
-A pass of its own, behind texts and derived metrics, whose files it reads. It looks at all of a small run; of a large
-one it takes whole groups, evenly over steps.
+A separate pass writes them after texts and derived metrics, whose files it reads. It covers all of a small run, and
+whole groups of a large run, evenly over steps.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
 
 
 def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
-    """The numbers of the groups of a step in a random order that is always the same, and an addend for `count_of`.
+    """The numbers of the groups of a step in a fixed random order, and an addend for `count_of`.
 
     The addend, from 0 to 1, rounds the number of groups up at some steps, and down at others.
     """
@@ -108,7 +108,7 @@ class SampleBlock(NamedTuple):
     rows: NDArray[np.int64]
     grouping: Grouping
     advantages: Floats
-    """Less the mean of the group: the trainer's where all samples of the group have one, else the rewards."""
+    """Advantages less the mean of the group: the trainer's if all samples of the group have one, else the rewards."""
     rewards: Floats
     """Less the mean of the group."""
     kept: NDArray[np.bool_]
@@ -143,7 +143,7 @@ class BlockPlan(NamedTuple):
 def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
     """Yield the blocks of a segment's samples that have a reward, up to a share of its groups.
 
-    A sample that the file has twice counts once: the same index in a group, as long, and with the same reward.
+    Samples of a group with equal index, length and reward are one sample that the file holds twice: they count once.
     `table` has the `BLOCK_COLUMNS` of the segment's numbers.
     """
     columns = {name: table[name].to_pylist() for name in BLOCK_COLUMNS[:7]}
@@ -193,7 +193,7 @@ BLOCK = 0
 varies, `d` their degrees of freedom, `s` and `r` the sums of squares of advantage and reward."""
 
 MAX_CHARS = 2**16
-"""The most bytes of a response that count: of a longer one, the first half of them and the last."""
+"""The most bytes of a response that count. A longer response counts half of them at its start, and half at its end."""
 
 BATCH_ROWS = 1024
 BATCH_BLOCKS = 256

@@ -1,4 +1,4 @@
-"""Tells whether a file still has the scanned bytes: growth differs from replacement.
+"""Tells whether a file still has the scanned bytes: a file that grew does, a file that was replaced does not.
 
 A fingerprint holds device, inode, size and modification time at the scan, and hashes of the first and of the last
 scanned 4 KiB, and of a few blocks in between. If the file's state is unchanged, nothing is read; if it changed, two

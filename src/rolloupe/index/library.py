@@ -37,13 +37,14 @@ from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
 
 LOOK_S, SOON_S = 3.0, 0.5
-"""The shortest interval between two searches for new runs, and the same while there is no run."""
+"""The shortest interval between two searches for new runs: with open runs, and without any."""
 LOOK_SHARE = 20
 """After a search that takes t, the thread rests for at least this many t."""
 
 ADOPT_S, ADOPT_SHARE = 0.5, 5
-"""While the first search goes on, the library opens the runs of the search at intervals: the shortest interval, and how
-many times longer it is than the last opening took."""
+"""While the first search continues, the library opens the runs found so far, at intervals: the shortest interval, and
+the least multiple of the time that the last opening took.
+"""
 
 ENDS_S = 10.0
 """How long to wait for the end of a thread."""
@@ -67,7 +68,7 @@ class RunSearch(NamedTuple):
     only: str | None = None
     """The id of the only run to open; curves that the reading names belong to it."""
     hides_runs: bool = False
-    """True if the name and the id of a run must not tell of other runs."""
+    """True if the name and the id of a run must not reveal other runs."""
 
 
 class IndexWork(NamedTuple):
@@ -92,7 +93,7 @@ class Library:
     """The runs found at some paths; from the start, background threads bring their indexes up to date.
 
     `scores` lists the files with a person's own scores of a run. Raises `UnreadablePath` for a missing path,
-    `NotRecognised` for a forced format that does not fit, and `NotFound` if none of the runs is the asked one.
+    `NotRecognised` for a forced format that does not fit, and `NotFound` if the requested run is not among them.
     """
 
     def __init__(
@@ -108,7 +109,7 @@ class Library:
         self._clock, budget_bytes = work.clock, work.budget_bytes
         place = place_of(index_dir) if index_dir else None
         self.shared_at = address_of(place) if place is not None and is_remote(place) else ""
-        """The address of the store that the index is shared in; empty for an index in a folder."""
+        """The address of the store that holds the shared index; empty for an index in a folder."""
         if self.shared_at:
             check_store(str(place))
             self.index_dir, budget_bytes = local_copy(self.shared_at), budget_bytes or COPY_BYTES
@@ -155,18 +156,18 @@ class Library:
 
     @property
     def runs(self) -> list[OpenRun]:
-        """The open runs, as found; those that began later come last."""
+        """The open runs, as found; runs that began later come last."""
         return list(self._runs.values())
 
     @property
     def is_searching(self) -> bool:
-        """True until the first search for runs has ended: some may not be open yet, and names may change."""
+        """True until the first search for runs has ended: more runs may follow, and names may change."""
         return self._search is not None and not self._closed.is_set()
 
     def _first(self, patience_s: float | None, look_s: float | None) -> Discovery:
-        """The runs of the first search; after `patience_s` those so far, while the search goes on in a thread."""
+        """The runs of the first search; after `patience_s`, the runs so far, while a thread continues the search."""
         how = self._reading
-        if patience_s is None or how.format or how.fields or how.metrics:  # those who named one wait for an error
+        if patience_s is None or how.format or how.fields or how.metrics:  # a wrong one raises: wait
             return self._discover(self._paths, how, look_s)
         search = futures.Future[Discovery]()
 
@@ -202,9 +203,9 @@ class Library:
         self._show(runs)
 
     def _show(self, runs: dict[str, OpenRun]) -> None:
-        """Make these the open runs: report them, index the new ones, the last written first, and close the others.
-
-        While the first search goes on, only the first runs are indexed, and those that somebody opens: it ends sooner.
+        """Make these the open runs: report them, index the new ones, the most recently written first, and close the
+        others. During the first search, only the first runs are indexed, and runs that somebody opens: the search ends
+        sooner.
         """
         before, self._runs = self.runs, runs
         self._tell("runs", None)  # before any of them changes
@@ -304,7 +305,7 @@ class Library:
         replaced: Sequence[OpenRun] = (),
         grown: Sequence[tuple[OpenRun, RunInfo]] = (),
     ) -> None:
-        """Open new runs, open runs with further parts again, and close the runs that they replace."""
+        """Open new runs, reopen runs with more parts, and close the runs that they replace."""
         runs = {run_id: run for run_id, run in self._runs.items() if run not in replaced}
         for old, info in grown:  # an evaluation that began beside its run, say
             runs[old.id] = self.open_run(old.id, info)
@@ -410,7 +411,7 @@ def names_in(paths: Iterable[Path]) -> dict[str, set[str]]:
 
 
 def _only(run_id: str, find: Callable[..., Discovery], *how: Any) -> Discovery:
-    """Find the run with an id. Raises `NotFound` if there are only others."""
+    """Find the run with an id. Raises `NotFound` without it."""
     discovery = find(*how)
     ids = ids_of(discovery.runs)
     runs = [

@@ -16,7 +16,7 @@ from rolloupe.storage import atomic
 NAME = "manifest"
 FORMER_NAMES = "manifest-*"
 BYTES = 256 * 2**20
-"""A larger file is no manifest: one of 20,000 segments has 20 MB."""
+"""A larger file is not a manifest: the manifest of 20,000 segments has 20 MB."""
 
 Entries = dict[str, bytes]
 """The contents of `.meta` files by their names, without the ending."""

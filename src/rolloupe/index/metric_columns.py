@@ -36,7 +36,7 @@ _SCHEMA = pa.schema({
 
 
 class MetricColumns(NamedTuple):
-    """The metrics of a run by name, the times of its steps, and further facts from the reader of its logs."""
+    """The metrics of a run by name, the times of its steps, and more facts from the reader of its logs."""
 
     columns: Mapping[str, MetricColumn]
     times: MetricColumn

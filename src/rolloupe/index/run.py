@@ -87,7 +87,7 @@ class OpenRun:
 
     @property
     def unsent(self) -> str:
-        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        """Why the shared index lacks files that were indexed here; empty if it has them all."""
         return self.indexer.mirror.unsent if self.indexer.mirror else ""
 
     @property
@@ -98,7 +98,7 @@ class OpenRun:
     # The files
 
     def launch_doubts(self) -> list[str]:
-        """Where the run may have been resumed over its own files: a sentence for each source that leaves a doubt."""
+        """Where the run may have been resumed over its own files: a sentence for each doubtful source."""
         doubts = self.indexer.scans.launches.doubts()
         times: dict[str, dict[int, float]] = {}
         for source, state in self.sources.all().values():
@@ -133,7 +133,7 @@ class OpenRun:
 
     @property
     def is_started(self) -> bool:
-        """True once its index is worked on."""
+        """True once the work on its index has begun."""
         return self._scheduled is not None
 
     def stop(self) -> None:

@@ -1,7 +1,7 @@
 """Brings the index of a run up to date, turn by turn, and keeps it so.
 
-A turn polls the sources, scans new records (the newest first), and writes what lies behind the numbers. No two turns of
-a run overlap, and nothing else changes its catalog.
+A turn polls the sources, scans new records (the newest first), and writes the kinds of segments that follow the
+numbers. No two turns of a run overlap, and nothing else changes its catalog.
 """
 
 import random
@@ -64,7 +64,7 @@ class RunIndexer:
         self.facts = RunFacts(self.format, self.sources.rhythm, self._clock)
         self.times = PollTimes(self.sources, services.scheduler, self._clock)
         self.ready, self.settled, self.stopped = threading.Event(), threading.Event(), threading.Event()
-        """Set once the numbers are indexed; once everything is; once nobody wants the work any more."""
+        """Events: the numbers are indexed; everything is indexed; nobody wants the work any more."""
         self.follows = False
         """True if turns continue once everything is indexed."""
         self.progress = IndexProgress(0, 0, "scalars")
@@ -84,7 +84,7 @@ class RunIndexer:
         self._is_idle = True
         """True if the last poll found nothing to do."""
         self._news = 0
-        """Counts the polls that found something to do: in the middle of a turn, it may be too late for that turn."""
+        """Counts the polls that found something to do: a poll in the middle of a turn may leave it to the next turn."""
         self._rests_at = ""
         """The version at which the last turn left nothing to do; empty if it left something."""
         self._had_lost = False
@@ -114,7 +114,7 @@ class RunIndexer:
         if self._gave_way.is_set():
             return 0.0
         self._guarded(self.catalog.tidy)
-        if self.follows:  # a viewer of the run need not wait until others have its index
+        if self.follows:  # a viewer need not wait until the index is sent to the store
             self.settled.set()
         if (mirror := self.mirror) is not None:
             self._guarded(lambda: mirror.send(self.catalog.discarded, self._goes_on, now=not self.follows))
@@ -126,7 +126,7 @@ class RunIndexer:
         return self.times.rest_s if self.follows else None
 
     def repair(self) -> None:
-        """Rebuild damaged segments if no further turn will do so."""
+        """Rebuild damaged segments if no later turn will do so."""
         self._guarded(self.poll)
         self._guarded(self.scan_new)
 
@@ -138,7 +138,7 @@ class RunIndexer:
         return [*self.scans.failures.values(), *behind]
 
     def trouble(self) -> list[Problem]:
-        """What object stores do not do at this moment."""
+        """Why object stores cannot be used at this moment; empty if they can."""
         reasons = self.facts.trouble, self.mirror.trouble if self.mirror else ""
         return [Problem(source=self.info.name, reason=reason, transient=True) for reason in reasons if reason]
 
@@ -168,7 +168,7 @@ class RunIndexer:
             self.catalog.read(self.info.format)
         self._had_lost = bool(lost) or (self._had_lost and not changed)
         has_news, has_other_ending = self.facts.look(self.info, is_idle=self._is_idle)
-        if has_news or (changed and not self.format.has_samples):  # no segment will tell
+        if has_news or (changed and not self.format.has_samples):  # no segment shows such a change
             self.catalog.touch()
         if has_news or has_other_ending:
             self._on_change()
@@ -191,7 +191,7 @@ class RunIndexer:
         self.scans.failures.clear()
 
     def write_again(self, damaged: Collection[Path], lacking: Collection[Path]) -> None:
-        """Scan the parts of damaged segments again, and write what others lack behind their numbers."""
+        """Scan the parts of damaged segments again, and write the kinds that others lack."""
         if lacking:
             self._news += 1
             self._rests_at = ""
@@ -226,7 +226,7 @@ class RunIndexer:
     # Numbers
 
     def _read(self) -> None:
-        """Take over the segments that are there, and in the store that the index is shared in."""
+        """Take over the segments on disk and in the shared index."""
         if self.mirror is not None:
             self.mirror.fetch_numbers(self.catalog.discarded)
         with gc_paused():
@@ -258,10 +258,10 @@ class RunIndexer:
             self.scans.look_again(marked)
             self.scan_new()
 
-    # What lies behind the numbers
+    # The kinds that follow the numbers
 
     def _fetch_rest(self) -> None:
-        """Fetch what others have written behind the numbers, until new records wait."""
+        """Fetch the later kinds that others have written, until new records wait."""
         if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
             self._gave_way.set()
 
@@ -273,7 +273,7 @@ class RunIndexer:
         self._packs.write(self._goes_on)
 
     def _write_behind(self) -> None:
-        """Write what is missing behind the numbers, pass after pass, until new records wait."""
+        """Write the missing later kinds, pass after pass, until new records wait."""
         if all(self._write_missing(backfill) for backfill in self._backfills) and self.progress.phase != "ready":
             self._update("ready")
             self._on_change()
@@ -288,7 +288,7 @@ class RunIndexer:
         pending = backfill.pending(self.catalog.snapshot().segments)
         due = [segment for segment in pending if own.has(segment.meta.source, segment.meta.part)]
         if own.has_joined:
-            random.shuffle(due)  # other shards write them as well, and rarely begin with the same one
+            random.shuffle(due)  # other shards write these, too: a random order rarely begins with the same one
         if due:
             self._update("text")
             self._on_change()
@@ -339,7 +339,7 @@ class RunIndexer:
         return self._is_idle and not self.sources.looked_at_all and self._rests_at == self.catalog.version
 
     def _gives_way(self) -> bool:
-        """True once this turn has lasted, and another run waits for a thread; this run then gets a further turn."""
+        """True once this turn has lasted, and another run waits for a thread; this run then gets one more turn."""
         if self._clock.now_s() - self._turn_began_s > TURN_S and self._scheduler.others_wait:
             self._gave_way.set()
         return self._gave_way.is_set()

@@ -33,7 +33,7 @@ IDLE_S = 5.0
 
 CROWD_SHARE = 5
 MAX_CROWD_S = 60.0
-"""The polls of all runs take one part in `CROWD_SHARE` of a core at most, but no run rests longer than this."""
+"""The polls of all runs take at most 1/`CROWD_SHARE` of a core, but no run rests longer than this."""
 OLD_SHARE, MAX_OLD_S = 20, 300.0
 """The same for runs that have not grown for long."""
 POLL_CPU_S = 0.02
@@ -41,7 +41,7 @@ POLL_CPU_S = 0.02
 
 
 class ScheduledRun:
-    """A run that has turns: `work` returns the seconds until the next one, 0 for at once, or None at the end."""
+    """A run that has turns. `work` returns the seconds until the next turn, 0 for at once, or None at the end."""
 
     def __init__(self, work: Callable[[], float | None]) -> None:
         self.work = work
@@ -52,7 +52,7 @@ class ScheduledRun:
         self.is_called = False
         self.is_ended = False
         self.over = threading.Event()
-        """Set once there will be no further turn, and none lasts."""
+        """Set once the last turn has ended."""
 
 
 class RunScheduler:
@@ -109,7 +109,7 @@ class RunScheduler:
                 self._queue(run, now)
 
     def end(self, run: ScheduledRun) -> None:
-        """Give a run no further turn; its present turn goes on."""
+        """Give a run no more turns; its present turn continues."""
         with self._changed:
             if run.is_ended:
                 return
@@ -141,7 +141,7 @@ class RunScheduler:
             began_s, rest_s = time.thread_time(), None
             try:
                 rest_s = run.work()
-            except BaseException:  # no defect of the run, which notes its own
+            except BaseException:  # not a defect of the run: a run notes its own
                 with self._changed:
                     self._threads -= 1
                     self._hire()

@@ -267,7 +267,7 @@ class Scans:
                 self._done[place.source.name] = place.state
 
     def _lacking_texts(self, leave_out: Callable[[PartKey], bool]) -> Iterator[tuple[SourceState, int]]:
-        """Yield the parts with known numbers whose texts may be in another file now, newest step first.
+        """Yield the parts with known numbers whose texts may now be in a different file, newest step first.
 
         While the source or that file grows, its parts wait: otherwise every poll would scan them again.
         """

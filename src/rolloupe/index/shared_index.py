@@ -31,13 +31,13 @@ ORPHAN_S = 86_400.0
 """The age at which an object outside the manifest counts as a leftover of a killed process."""
 
 MANIFEST_BYTES = 256 * 2**20
-"""A larger file is no manifest: one of 20,000 segments has 60 MB."""
+"""A larger file is not a manifest: the manifest of 20,000 segments has 60 MB."""
 
 FILE_BYTES = 2**30
 """A larger file is not part of an index: a part of a source has 16 MiB, or is a whole file."""
 
 TRIES = 1000
-"""The number of times to publish when others are first."""
+"""How many times to try to publish while others publish first."""
 
 INLINE = ".meta"
 """The ending of the small files that lie in the manifest itself."""
@@ -135,7 +135,7 @@ class SharedRun:
             left = {file.object for file in before.files.values()} - {file.object for file in after_files.values()}
             due = [name for name, left_s in before.removed.items() if now_s - left_s > GRACE_S]
             removed = {name: left_s for name, left_s in before.removed.items() if name not in due}
-            sweeps = not abs(now_s - before.swept_s) <= ORPHAN_S  # also of a clock that was wrong
+            sweeps = not abs(now_s - before.swept_s) <= ORPHAN_S  # true as well if a wrong clock set the last time
             removed |= dict.fromkeys(left - {""}, now_s)
             after = SharedManifest(after_files, removed, now_s if sweeps else before.swept_s)
             if after_files == before.files and not due and not sweeps:
@@ -181,7 +181,9 @@ BATCH = 32
 
 REST_S = 10.0
 REST_SHARE = 50
-"""The shortest interval between two comparisons of store and disk; after one that takes t, at least `REST_SHARE` t."""
+"""The shortest interval between two comparisons of store and disk; after a comparison that took t, at least
+`REST_SHARE` times t.
+"""
 
 RETRY_S = 30.0
 """The time until a store that failed is asked again."""
@@ -219,7 +221,7 @@ class Mirror:
                 self._fetch(manifest, batch)
 
     def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> bool:
-        """Fetch the files behind the numbers, newest step first, while there is room. False if `go_on` ends it."""
+        """Fetch the files of the later kinds, newest step first, while there is room. False if `go_on` ends it."""
         began = self._clock.now_s()
         if began < self.fetch_s:
             return True

@@ -27,7 +27,7 @@ PartKey = tuple[str, int]
 
 
 class Pack(Struct, eq=False):
-    """A file with the rows of several segments. Snapshots share it, so all of them see when it is no longer good."""
+    """A file with the rows of several segments. Snapshots share it, so all of them see when it is damaged."""
 
     path: Path
     members: int
@@ -166,7 +166,7 @@ class Snapshot(NamedTuple):
         return self.annotates_discarded or any(stats.discarded for stats in self.steps.values())
 
     def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The sample metrics and tags of annotations that queries join; further names show in the sample alone."""
+        """The sample metrics and tags of annotations that queries join; only the sample itself shows the others."""
         pieces = (*self.annotations, *self.scores)
         metrics, tags = union(piece.metrics for piece in pieces), union(piece.tags for piece in pieces)
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]

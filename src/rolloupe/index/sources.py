@@ -1,7 +1,6 @@
-"""The sources of a run: how often they are polled and which of them, their current state, and when they changed.
-
-A run that grows, or that a person asked about, is polled often, and an old run seldom: otherwise a viewer of many old
-runs would do nothing but poll them.
+"""The sources of a run: their current state, when they changed, how often polls look at them, and at which. A run that
+grows, or that a person asked about, is polled often. An old run is polled seldom: otherwise a viewer of many old runs
+would do nothing else.
 """
 
 import heapq
@@ -63,7 +62,8 @@ LATEST = 256
 """The number of files, those that changed last, that each poll looks at."""
 
 ROUND_S = 10.0
-"""The time in which polls look once at every other file: a change within an old file shows after this time."""
+"""The time in which polls look once at each of the other files: a change within an old file is found after this time.
+"""
 
 WHOLE_S = 30.0
 """The longest time between two whole polls. These find changes that the times of folders do not show, such as in a
@@ -335,7 +335,8 @@ class Sources:
     def changed_s(self) -> float | None:
         """Seconds since a poll saw a source change; before any change, since the time of the newest file.
 
-        If the clock of another machine is ahead, that time may be later than the first poll, which counts then.
+        If that time is later than the first poll, because the clock of a different machine is ahead, the first poll
+        counts.
         """
         newest = self._newest_ns
         if newest is None or self._first_look_s is None:
@@ -382,11 +383,11 @@ BUSY_POLL_S = 0.5
 """While much is being indexed, the sources are polled again this often, so that new samples come first."""
 
 WATCHED_S = 60.0
-"""A question about a run, and its growth, have it polled often for this long."""
+"""A run is polled often for this long after a question about it, or after it grew."""
 
 OLD_S = 3600.0
 OLD_REST_S = 5.0
-"""A run that was not written to for an hour, nor since it was opened, is polled this often."""
+"""The interval for a run that nobody has written to for an hour, nor since it was opened."""
 
 
 class PollTimes:

@@ -167,7 +167,7 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
-    """Yield what went wrong in an evaluation, or else what the first one did."""
+    """Yield what went wrong in an evaluation, or else how the first evaluation went."""
     evaluations = [_evaluation(summary) for summary in evals_answer(run, EvalQuery()).evals]
     ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=itemgetter(0))
     yield from ranked[:1]

@@ -30,7 +30,7 @@ class CheckedCurves(NamedTuple):
     raised: list[Raised]
     """Errors first, then by the step where they begin."""
     unchecked: list[UncheckedRule]
-    """The rules that the run has too little for, if only in one of its evaluations."""
+    """The rules for which the run, or one of its evaluations, has too little data."""
     checked: list[str]
     """The others, by name."""
 
@@ -43,7 +43,7 @@ def check(source: RunCurves, without: Collection[str] = ()) -> CheckedCurves:
     with listing_once():  # each curve asks which files hold the trainer's metrics
         for rule in asked:
             try:
-                for alarm in rule.look(source):  # one by one: what a rule raised before it lacked something stays
+                for alarm in rule.look(source):  # one by one: alarms that a rule raised before it lacked data stay
                     is_sortable = not alarm.sort or source.curve("sample", alarm.sort, "mean") is not None
                     raised.append(Raised(rule, alarm if is_sortable else alarm._replace(sort="")))
             except NotChecked as reason:

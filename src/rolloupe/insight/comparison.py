@@ -26,18 +26,18 @@ from rolloupe.tokens import Floats
 
 LEVEL = 0.95
 PARTED = 4.5
-"""Two runs part if their difference rises to so many standard errors: the step is the best of all."""
+"""Two runs part if their difference rises by at least this many standard errors, measured at the best of all steps."""
 MOST_PLACES = 300
-"""A longer series is averaged to at most so many values before its parting is looked for."""
+"""A longer series is averaged to at most this many values before the search for its parting."""
 RISES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 """How long the difference of two runs may rise, as shares of the series."""
 MOST_CORRELATED, TINY = 0.97, 1e-300
 LEAST_STEPS = 8
 """Fewer common steps have no interval."""
 SHARED = 0.5
-"""Pairs by prompt are used if both runs share at least so many of their prompts, of all steps together."""
+"""Pairs by prompt are used if both runs share at least this share of their prompts, over all steps."""
 PRIOR = 0.25
-"""Each correlation ρ weighs (1 - ρ²) to the power of minus this; at 0 slow noise is covered too seldom."""
+"""Each correlation ρ weighs (1 - ρ²) to the power of minus this; with 0, intervals cover slow noise too seldom."""
 CORRELATIONS = np.concatenate([np.linspace(-0.5, 0.95, 59), [0.96, 0.97, 0.98, 0.985, 0.99]])
 POINTS = 4001
 
@@ -160,7 +160,7 @@ def parting_place(values: Floats) -> int | None:
 
 
 def _whitened(series: Floats, correlation: float) -> Floats:
-    """Return a series, or several, without its correlation with the value before."""
+    """Return one or more series without the correlation of each value with the previous one."""
     first = series[..., :1] * math.sqrt(1 - correlation**2)
     return np.concatenate([first, series[..., 1:] - correlation * series[..., :-1]], axis=-1)
 
@@ -197,8 +197,8 @@ def compare_rewards(
 ) -> RewardComparison:  # fmt: skip
     """Compare the rewards of two runs, or of two groups of runs that differ by their seeds alone.
 
-    The window is the second half of the common steps if no end of it is given: there a training shows what it leads to.
-    Raises `BadQuery` without runs on both sides, or for a run on both.
+    Without a first or a last step, the window is the second half of the common steps, which shows where a training
+    leads. Raises `BadQuery` without runs on both sides, or for a run on both.
     """
     if not first or not second or {run.id for run in first} & {run.id for run in second}:
         raise BadQuery("compare two different runs, or two groups of runs")

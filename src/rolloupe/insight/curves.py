@@ -119,7 +119,7 @@ class UncheckedRule(Struct, frozen=True, kw_only=True):
 
 
 class NotChecked(Exception):
-    """Raised by a rule that the run has too little data for; its text is the reason."""
+    """Raised by a rule for which the run has too little data; its text is the reason."""
 
 
 def counted(count: int, noun: str = "sample") -> str:
@@ -173,7 +173,7 @@ class Rule(NamedTuple):
     words: str
     """When it raises an alarm, in a sentence with its thresholds."""
     look: Look
-    """Raises `NotChecked` if the run has too little for it, perhaps after alarms: one of its evaluations may have."""
+    """Raises `NotChecked` if the run, or one of its evaluations, has too little data, perhaps after some alarms."""
     severity: Severity = "hint"
 
 

@@ -57,7 +57,8 @@ class PromptCounts(Struct, frozen=True, kw_only=True):
     """How prompts fared that were asked at several steps."""
 
     metric: str
-    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are."""
+    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are.
+    """
     once: int
     """Prompts of one step alone; the others are counted below."""
     always: int
@@ -172,7 +173,7 @@ class Pulls:
         return self._arrays.ids(self._run, self._own[self.grouping.starts[groups]].tolist())
 
     def share(self, name: str, some: Mask, where: str = "") -> GradientShare:
-        """Return the share of some samples, of which those that were not trained on do not count."""
+        """Return the share of some samples; samples that were not trained on do not count."""
         some = some & self.trained
         recorded = None if self.recorded is None else _part(self.recorded, some)
         return GradientShare(
@@ -223,7 +224,7 @@ def by_length(pulls: Pulls) -> list[GradientShare]:
 
 
 class Correctness(NamedTuple):
-    """The samples that a metric rates, and those of them that are right: masks of shape (N,)."""
+    """The samples that a metric rates, and the right ones among them: masks of shape (N,)."""
 
     is_known: Mask
     is_right: Mask

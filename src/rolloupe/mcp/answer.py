@@ -16,7 +16,7 @@ from rolloupe.text.visible import visible
 MOST_BYTES = 8000
 FACTS_BYTES = 2800
 ROW_BYTES = 4400
-"""Together with the facts and what is around them, one row always fits."""
+"""The most bytes of a row: one always fits beside the facts and their frame."""
 FRAME_BYTES = 420
 
 MARK_BYTES = 8

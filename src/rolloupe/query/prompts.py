@@ -1,6 +1,6 @@
 """Prompts by their hashes: the steps of a run that answer a prompt, and the prompts that several runs answer at a step.
 
-The index stores a hash of each prompt, so that no query reads texts but for a page; two runs give identical prompts the
+The index stores a hash of each prompt, so that queries read texts only for a page; two runs give identical prompts the
 same hash. Counts and means cover all generated samples, including discarded ones: a group that was discarded because
 all of it was correct is part of how answers changed.
 """
@@ -200,7 +200,7 @@ def shared_prompts(
         means[number, here], samples[number, here] = own_counts.means[own], own_counts.samples[own]
         discarded[number, here] = own_counts.discarded[own]
     order = np.arange(len(shared))
-    if sort == "difference":  # those without two means last
+    if sort == "difference":  # prompts without two means last
         low, high = np.fmin.reduce(means, initial=np.inf), np.fmax.reduce(means, initial=-np.inf)
         with np.errstate(invalid="ignore", over="ignore"):
             distance = np.where(np.isfinite(means).sum(axis=0) > 1, high - low, -1.0)

@@ -44,7 +44,9 @@ _known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
 Places = NDArray[np.int64]
 
 ENOUGH = 2**14
-"""Samples that suffice to show which features go together. If the index keeps only some of more, half are read."""
+"""How many samples suffice to show which features go together. If there are more, and the index keeps only some of
+them, half are read.
+"""
 
 
 class FeatureWindow(Struct, frozen=True):

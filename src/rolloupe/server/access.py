@@ -87,7 +87,7 @@ class Access:
         return self._people.get(name, self._everyone)
 
     def may_see(self, name: str, paths: Iterable[str]) -> bool:
-        """True if a person may see what lies at all of these places: for each, the nearest rule above it decides."""
+        """True if a person may see all of these places: for each place, the nearest rule above it decides."""
         role = self.role(name)
         if role in (Role.NONE, Role.ADMIN):
             return role is Role.ADMIN
@@ -171,7 +171,7 @@ def _role(word: str, place: str) -> Role:
 
 
 class AccessFile:
-    """The file, with its last valid contents. Without a file, everybody whom the proxy names reads."""
+    """The file, with its last valid contents. Without a file, everybody whom the proxy names is a reader."""
 
     def __init__(self, path: Path | None) -> None:
         self._path = path

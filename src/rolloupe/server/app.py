@@ -86,7 +86,7 @@ POST: tuple[tuple[str, Endpoint, str], ...] = (
 """Each with the role that a team's server requires; GET, which changes nothing, requires `reader`."""
 
 LOGIN_ROUTES = ((LOGIN, state.login, "reader"), ("/api/ticket", state.ticket, "reader"))
-"""Further ones of a server without a team."""
+"""More routes, of a server without a team."""
 
 FOR_ADMINS = {"/api/cache/stats"}
 """GET about the whole server, which only an admin of a team sees."""
@@ -149,7 +149,7 @@ class App:
 def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:
     """Turn an endpoint's errors into replies: known errors explain themselves, others reveal no details.
 
-    Of a team, only people with the role are admitted.
+    In a team, only people with the role are admitted.
     """
 
     async def answer(request: Request) -> Response:

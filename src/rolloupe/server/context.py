@@ -131,7 +131,9 @@ class Context:
         return opening.result() if opening.done() and opening.exception() is None else None
 
     def close(self) -> None:
-        """End streams, release waiting requests, start nothing more. Call it on the event loop, or after its end."""
+        """End streams, release waiting requests, start nothing more. Call it on the event loop, or after the loop has
+        ended.
+        """
         self.events.close()
         self.searches.close()
         self.threads.close()

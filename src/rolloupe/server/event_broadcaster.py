@@ -21,7 +21,7 @@ from rolloupe.wire.session import Event
 
 PAUSE_S = 0.2
 PAUSE_SHARE = 4
-"""After describing runs for t seconds, the broadcaster pauses for at least this many times t."""
+"""After describing runs for t seconds, the broadcaster pauses for at least this many times t seconds."""
 PAUSE_A_RUN_S = 0.002
 """The pause for each changed run, so that a list of many runs stays calm."""
 KEEP_ALIVE_S = 15.0
@@ -39,7 +39,7 @@ STATE_S = 1.0
 """How often the broadcaster checks whether another viewer changed the state, while a client listens."""
 
 RUNS, STATE = "", "\0"
-"""Stand among the ids of changed runs for the list of runs, and for the state."""
+"""Among the ids of changed runs, these mean the list of runs, and the state."""
 
 
 class Client:
@@ -97,7 +97,9 @@ class EventBroadcaster:
         return self._closing.is_set() or len(self.clients) >= self._most
 
     async def messages(self, person: Person | None = None) -> AsyncIterator[bytes]:
-        """Yield the messages for one client. A person gets those about visible runs, as long as it has a role."""
+        """Yield the messages for one client. A person gets messages about visible runs, and only while the person has a
+        role.
+        """
         if self.is_full:  # other clients may have connected since the check
             return
         client = Client(person)
@@ -132,7 +134,7 @@ class EventBroadcaster:
                 client.tell(None, STATE)
 
     def look_on(self) -> None:
-        """Look at the files of runs that the list did not wait for, and report news. Call it on the event loop."""
+        """Look at the files that the list did not wait for, and report changes. Call it on the event loop."""
         self._looks_again = True
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look_on())

@@ -28,7 +28,7 @@ MAX_NAME_CHARS = 200
 
 MAX_PLACES = 100_000
 PLACES_S = 30.0
-"""For lists, the places of a run are looked up again after this time; to open a run, each time."""
+"""A list looks up the places of a run again after this time; opening a run looks them up each time."""
 
 _places: Lru[tuple[str, ...], tuple[float, tuple[str, ...]]] = Lru(MAX_PLACES)
 
@@ -43,7 +43,7 @@ class Person(NamedTuple):
     name: str
     access: AccessFile
     logout: str = ""
-    """The address that ends the login; empty where another program knows who people are."""
+    """The address that ends the login; empty if a different program identifies people."""
 
     @property
     def role(self) -> Role:
@@ -111,7 +111,7 @@ def checked_name(value: bytes) -> str:
 
 
 class VisibleRuns:
-    """What a library holds for a person."""
+    """The part of a library that a person may see."""
 
     def __init__(self, library: Library, person: Person) -> None:
         self._library, self._person = library, person
@@ -146,7 +146,8 @@ class VisibleRuns:
         return run
 
     def find(self, run_id: str, *, is_fresh: bool = False) -> OpenRun | None:
-        """The run with this id, if it is open and visible: when its places were last looked up, or now with `is_fresh`.
+        """The run with this id, if it is open and visible by the last look at its places, or by a new look with
+        `is_fresh`.
 
         The name of a run is enough if the person sees no other run of that name.
         """
@@ -166,7 +167,7 @@ Runs: TypeAlias = Library | VisibleRuns
 
 
 def who_sees_alike(person: Person | None) -> tuple[str, ...]:
-    """Return a key that people who see the same runs share: with rules, each has one of its own."""
+    """Return a key that people who see the same runs share; with rules, each person has a separate key."""
     return (person.name,) if person is not None and person.access.now.has_rules else ()
 
 

@@ -1,7 +1,7 @@
 """Replies: records as JSON bytes, errors as `ErrorReply`, a cache, validation by ETag, compression.
 
-Encoded replies stay in memory, bounded by bytes and by number; the least recently used goes first. A key contains the
-run's version, so a cached reply is never outdated.
+Encoded replies stay in memory, bounded by bytes and by number; the least recently used reply is dropped first. A key
+contains the run's version, so a cached reply is never outdated.
 """
 
 import asyncio
@@ -202,7 +202,7 @@ class Replies:
             made = self._encoder(request, make)
 
             def begin() -> Reply:
-                del self._asked[key]  # a later request may know of something newer
+                del self._asked[key]  # a later request may need newer data
                 return made()
 
             task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begin))

@@ -52,7 +52,7 @@ class Running:
     ) -> None:
         self.id = secrets.token_hex(8)
         self.person = person
-        """Who of a team searches; others cannot read the hits or end the search."""
+        """The member of the team who searches; others cannot read the hits or end the search."""
         self.runs = [run.id for run, _ in searches]
         self.stop = stop
         self._searches = searches
@@ -150,7 +150,7 @@ class Searches:
         self._tabs: dict[tuple[str, str], Running] = {}
         self._by_id: Lru[str, Running] = Lru(KEPT)
         self._running: dict[Future[None], str] = {}
-        """Searches that run or are about to, and whose they are."""
+        """Searches that run or will run next, and the person of each."""
         self._is_closed = False
 
     @property

@@ -17,7 +17,7 @@ Quota = AbstractAsyncContextManager[Any]
 
 
 class Quotas(NamedTuple):
-    """Limits held while answering one person: for questions, and for looks at a whole step or run."""
+    """Limits while answering one person: for questions, and for looks at a whole step or run."""
 
     questions: Quota
     looks: Quota

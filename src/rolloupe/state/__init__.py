@@ -92,7 +92,7 @@ class State:
 
     @property
     def path(self) -> Path:
-        """The file; of a database, no path."""
+        """The path of the file; an empty path for a database."""
         return self.file.path
 
     @property
@@ -109,7 +109,7 @@ class State:
     def items(self, since: int = 0, limit_chars: int | None = None) -> ItemPage:
         """All items; with `since`, those changed after that version, removed ones included.
 
-        A limit bounds the characters, but at least one item comes; the rest follows the returned version.
+        A limit bounds the characters, but not the first item; the remaining items follow the returned version.
         """
         removed = "" if since else "AND value IS NOT NULL"
         sql = f"SELECT {ITEM} FROM items WHERE version > ? AND {VISIBLE} {removed} ORDER BY version"
@@ -139,7 +139,7 @@ class State:
     def before(self, owner: str, version: int, limit: int) -> ItemPage:
         """Up to `limit` marks on a run's samples that are older than a version, the newest first.
 
-        Further marks are older than the returned version.
+        The remaining marks are older than the returned version.
         """
         # `+` makes SQLite use the index of versions: with that of owners it would sort all marks for each page
         plus = self.file.unindexed

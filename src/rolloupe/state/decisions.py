@@ -12,7 +12,9 @@ from rolloupe.state import State
 RULES = ("rules", "off")
 """The page and the field of its layout that hold the rules that are off: `{"off": {RULE: REASON}}`."""
 FINDINGS = ("findings", "aside")
-"""Those that hold findings: `{"aside": {NAME: {"why": ..., "who": ..., "since": ...}}}`."""
+"""The page and the field that hold findings that are no hacks: `{"aside": {NAME: {"why": ..., "who": ..., "since":
+...}}}`.
+"""
 
 
 def _entries(layout: Mapping[str, Any], field: str) -> dict[str, Any]:

@@ -111,9 +111,8 @@ def places_of(path: Path) -> dict[Path, Place]:
 
 
 def add_items(former: sqlite3.Connection, into: sqlite3.Connection) -> None:
-    """Add the items that only `former` has; items in both stay as they are in the file.
-
-    Added items get versions above the existing ones. A run that both know by its place is one run.
+    """Add the items that only `former` has; items in both stay as they are in the file. Added items get versions above
+    the existing ones. Runs with the same place in both are one run.
     """
     with transaction(into):
         known, others = (

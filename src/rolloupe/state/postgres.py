@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class PostgresState(Owners):
-    """A database. While it does not answer, nothing can be read or changed; each request tries it again."""
+    """An open database. While it does not answer, nothing can be read or changed; each request tries again."""
 
     unindexed = ""
     path = Path()

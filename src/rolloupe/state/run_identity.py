@@ -22,7 +22,7 @@ LEAST_BYTES = 32
 class Identity(NamedTuple):
     """A run on disk: its format, name and resolved path, and the fingerprints of its files' beginnings.
 
-    The path of a run that is one of several in a file ends with its name there.
+    If a file holds several runs, the path ends with the name of the run in the file.
     """
 
     format: str
@@ -107,7 +107,7 @@ class Owners(ABC):
         self._checked: set[tuple[Place, str]] = set()
         """Places whose files this process has read, and the key of the run there."""
         self._unknown: dict[Place, int] = {}
-        """The places of runs without marks, and the number of owners for which that holds."""
+        """The places of runs without marks, and the number of owners for which this list is valid."""
 
     def find_owner(self, identity: Identity, look: Callable[[], Identity]) -> str | None:
         """The key of a run, None if it has no marks. `look` reads its files."""

@@ -25,11 +25,11 @@ from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.widgets.lines import LOOK, RowList
 
 MOUNT_S = 0.005
-"""A screen that is not there yet is looked for again after this time."""
+"""The interval at which the app looks for a screen that is not ready yet."""
 
 
 class FirstLook(NamedTuple):
-    """What the app begins with: the open runs, and the first sample of one."""
+    """What the app begins with: the open runs, and the first sample of a run."""
 
     library: Library
     session: Session
@@ -75,22 +75,22 @@ class Terminal(App[None]):
         return self.rollouts
 
     def _call(self, work: Callable[[], None]) -> None:
-        """Do some work between two keys; an answer that comes while the app ends finds no screen to be shown on."""
+        """Do some work between two keys. An answer that comes while the app ends is dropped: it has no screen."""
         self.call_later(lambda: work() if self.is_running else None)
 
     def end(self, by: signal.Signals) -> None:
-        """Give the terminal back, since a signal ends the process. Any thread may call it."""
+        """Restore the terminal, because a signal ends the process. Any thread may call this."""
         self.ended_by = by
         self.exit()
 
     async def on_event(self, event: Event) -> None:
-        """Keep keys until the run is open, and those of a sample until it is read."""
+        """Keep keys until the run is open, and keys for a sample until the sample is read."""
         if isinstance(event, Key) and not event.is_forwarded:
-            if event.key == "ctrl+j":  # Enter, as a terminal writes it until the app has it: typed ahead of the start
+            if event.key == "ctrl+j":  # Enter, as a terminal sends it before the app takes over: typed before the start
                 event = Key("enter", "\r")
             has_screen = self.rollouts.is_mounted
             letter = after_escape(event)
-            if letter and not (has_screen and isinstance(self.focused, Input)):  # which knows keys with Alt
+            if letter and not (has_screen and isinstance(self.focused, Input)):  # where keys with Alt are known
                 await self.on_event(Key("escape", "\x1b"))
                 event = Key(letter, letter)
             is_ready = self.rollouts.live.is_ready and not self.rollouts.lacks_sample_of(event.key)
@@ -110,7 +110,7 @@ class Terminal(App[None]):
             await self.on_event(key)
 
     async def on_key(self, event: Key) -> None:
-        """Hand a key on that was pressed before its screen or its line was there; Enter chooses the row of a list."""
+        """Pass on a key that was pressed before its screen or its line appeared; Enter chooses the row of a list."""
         if is_late(event, self.screen):
             event.prevent_default()
             await self.on_event(Key(event.key, event.character))
@@ -131,7 +131,7 @@ class Terminal(App[None]):
         self._awaited.add_done_callback(lambda future: self._call(lambda: self._wait(future)))
 
     def _wait(self, awaited: "Future[str]") -> None:
-        """Say that no run is there yet, unless one has come meanwhile."""
+        """Say that no run has begun yet, unless one has begun meanwhile."""
         if not self.rollouts.is_mounted:
             self.set_timer(MOUNT_S, lambda: self._wait(awaited))
         elif self.rollouts.live.opened is None:
@@ -142,7 +142,7 @@ class Terminal(App[None]):
             self._has_begun()
 
     def _begin(self, start: "Future[FirstLook]") -> None:
-        if not self.rollouts.is_mounted:  # a run without samples answers before there is a screen
+        if not self.rollouts.is_mounted:  # a run without samples answers before the screen exists
             self.set_timer(MOUNT_S, lambda: self._begin(start))
             return
         if (error := start.exception()) is not None:
@@ -153,7 +153,7 @@ class Terminal(App[None]):
         self._has_begun()
 
     def _has_begun(self) -> None:
-        """Collect garbage again, but not what was made so far: it stays, and no collection looks through it."""
+        """Collect garbage again, except the objects made so far: these stay, and no collection visits them."""
         gc.freeze()
         gc.enable()
         self.begun.set()
@@ -166,7 +166,7 @@ class Terminal(App[None]):
         """End without Textual's own report, which prints the values of variables: texts of a run are among them."""
         if self.is_headless:
             super()._handle_exception(error)
-        elif not self._exit:  # whoever leaves at once takes the screen away while it is being made
+        elif not self._exit:  # a person who leaves at once removes the screen while it is being made
             self._leave(error)
 
     def set_palette(self, palette: Palette) -> None:

@@ -15,15 +15,15 @@ STDERR = 2
 FLUSHES, PAUSE_S = 20, 0.02
 
 ENDING = threading.Lock()
-"""Whoever ends the process holds it."""
+"""The thread that ends the process holds this lock."""
 
 ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 LEAVE = (
-    b"\x18"  # breaks off an escape sequence that was written in part
+    b"\x18"  # ends an escape sequence that was written in part
     b"\x1b[?2026l\x1b[?2004l\x1b[?7h\x1b[?1000l\x1b[?1003l\x1b[?1015l\x1b[?1006l\x1b[<u\x1b[?1049l\x1b[?25h\x1b[?1004l"
 )
-"""What Textual writes to give the terminal back."""
+"""What Textual writes to restore the terminal."""
 
 
 def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
@@ -45,9 +45,9 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
         with contextlib.suppress(termios.error, OSError):  # the terminal may be gone
             termios.tcsetattr(descriptor, termios.TCSANOW, attributes)
             os.dup2(os.open(os.devnull, os.O_WRONLY), STDERR)
-            for thread in threading.enumerate():  # one that still writes holds the terminal: it goes on to nowhere
+            for thread in threading.enumerate():  # a blocked write holds the terminal: it now goes nowhere
                 signal.pthread_kill(thread.ident or threading.get_ident(), by)
-            for _ in range(FLUSHES):  # nobody may read what waits there
+            for _ in range(FLUSHES):  # the other end may never read the pending output
                 time.sleep(PAUSE_S)
                 termios.tcflush(descriptor, termios.TCOFLUSH)
             os.write(os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NONBLOCK | os.O_NOCTTY), LEAVE)

@@ -1,6 +1,5 @@
-"""The keys of the terminal: for each screen one table, from which its bindings, its help and the documents follow.
-
-It also keeps keys that are pressed before the run, the sample or the screen that they are for is there.
+"""The keys of the terminal. Each screen has one table, which gives its bindings, its help and its part of the
+documents. `EarlyKeys` keeps keys that are pressed before their run, sample or screen is ready.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,11 +17,13 @@ NAMES = {
     "space": "Space", "slash": "/", "question_mark": "?",
     "greater_than_sign": ">", "less_than_sign": "<",
 }  # fmt: skip
-"""How keys are written that have no letter of their own."""
+"""The written form of keys without a letter."""
 
 
 class KeyHelp(NamedTuple):
-    """Keys, what they do, and the short word for the foot of the screen; without one only the help has them."""
+    """Keys, what they do, and a short word for the foot of the screen. Without a short word, only the help lists the
+    keys.
+    """
 
     keys: tuple[str, ...]
     action: str
@@ -103,7 +104,7 @@ LIST_KEYS = (
     KeyHelp(("end",), "end(True)", "Last row", LISTS),
     KeyHelp(("enter", "space"), "choose", "Open, or show and hide", LISTS, "Enter open"),
 )
-"""Of a list on the main screen: they come before those of the screen."""
+"""The keys of a list on the main screen, which take precedence over those of the screen."""
 
 
 SIDE_KEYS = (
@@ -224,7 +225,7 @@ NOTHING_TO_DO = "There is no run yet: ? shows the keys, q quits."
 
 
 class EarlyKeys:
-    """Keeps keys of the main screen in their order until it can do what they ask for."""
+    """Keeps keys of the main screen, in order, until the screen can act on them."""
 
     def __init__(self) -> None:
         self._kept: list[Key] = []
@@ -232,7 +233,7 @@ class EarlyKeys:
         """True while there is no run at all, perhaps for hours: then no key is kept."""
 
     def takes(self, event: Key, *, is_ready: bool, has_screen: bool) -> bool:
-        """Keep a key for later, or drop it. Returns False for one that can be acted upon."""
+        """Keep a key for later, or drop it. Returns False if the screen can act on the key now."""
         if event.key in ALWAYS or (is_ready and not self._kept):
             return False
         if not self._kept and event.key in AT_ONCE and has_screen:
@@ -249,7 +250,7 @@ class EarlyKeys:
         return f"{waiting(self._kept, until)} · Esc: forget · Ctrl+C: quit" if self._kept else ""
 
     def take(self) -> list[Key]:
-        """Return the keys that were kept, and keep none."""
+        """Return the kept keys, and forget them."""
         kept, self._kept = self._kept, []
         return kept
 
@@ -260,7 +261,7 @@ def waiting(keys: Sequence[Key], until: str) -> str:
 
 
 def after_escape(event: Key) -> str:
-    """Return the letter that came so soon after Esc, as over SSH, that both look like Alt; else an empty text."""
+    """Return the letter of a key with Alt: over SSH, Esc and a letter soon after it look so. Else an empty text."""
     before, _, letter = event.key.rpartition("+")
     if len(letter) != 1 or before not in ("alt", "alt+shift"):
         return ""
@@ -268,12 +269,12 @@ def after_escape(event: Key) -> str:
 
 
 def aim(event: Key, screen: Screen[object] | None) -> None:
-    """Note which screen a person saw when pressing a key; None: not the one that has it."""
+    """Note which screen a person saw when pressing a key; None: not the screen that received the key."""
     vars(event)["aimed_at"] = screen
 
 
 def is_late(event: Key, screen: Screen[object]) -> bool:
-    """Return whether a screen that did nothing with a key has since been covered, or left."""
+    """Return whether a screen that ignored a key has since been covered, or left."""
     return vars(event).get("aimed_at", screen) is not screen
 
 

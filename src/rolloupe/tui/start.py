@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 ARENAS = (-8, 2)
 TRIM_BYTES = (-1, 2**20)
 MAP_BYTES = (-3, 2**18)
-"""Settings of glibc's `mallopt`, and values. By default each thread has an arena, which keeps what it once took."""
+"""Settings of glibc's `mallopt`, and values. By default each thread has an arena, which keeps the memory that it once
+took.
+"""
 
 DUCKDB = "DUCKDB_JE_MALLOC_CONF", "narenas:1,dirty_decay_ms:0,muzzy_decay_ms:0"
-"""The same for the allocator that DuckDB brings along, which reads it once, as DuckDB is loaded: 30 MB less."""
+"""The same for the allocator of DuckDB, which reads it once, when DuckDB is loaded: 30 MB less."""
 
 ARROW = "ARROW_DEFAULT_MEMORY_POOL", "system"
-"""Arrow takes its memory where all else does, in its own threads too: it reads this once, as it is loaded."""
+"""Makes Arrow use the allocator of the system, in its own threads, too; Arrow reads this once, when it is loaded."""
 
 
 def keep_memory_small() -> None:
@@ -53,7 +55,7 @@ NO_TERMINAL = "the terminal view needs a terminal to read keys from. Next: rollo
 
 
 class RunChoice(NamedTuple):
-    """The runs to open, and what to show of them first."""
+    """The runs to open, and the place to show first."""
 
     paths: Sequence[Path | str]
     index_dir: str | None = None
@@ -71,7 +73,7 @@ class Opener:
         self._choice = choice
         self.future: Future[FirstLook] = Future()
         self.awaited: Future[str] = Future()
-        """Says that no run is there yet, once it turns out so."""
+        """Done once it is clear that no run has begun yet; says where a run may begin."""
         self._is_left = threading.Event()
         importlib.import_module("numpy")  # whole: two threads that import it at once may both find it half made
 
@@ -151,7 +153,7 @@ def has_terminal() -> bool:
 def show(choice: RunChoice, theme: str = "auto") -> None:
     """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
     keep_memory_small()
-    gc.disable()  # until the app has begun: a tenth of the time to the first sample
+    gc.disable()  # until the app has begun: collecting takes a tenth of the time to the first sample
     opener = Opener(choice)
     if not has_terminal():
         opener.leave()
@@ -170,7 +172,7 @@ def show(choice: RunChoice, theme: str = "auto") -> None:
         opener.future.result().library.close()
     if app.failure is not None:
         raise app.failure
-    if app.ended_by is not None:  # as whoever sent the signal expects
+    if app.ended_by is not None:  # as the sender of the signal expects
         signal.signal(app.ended_by, signal.SIG_DFL)
         with ENDING:
             os.kill(os.getpid(), app.ended_by)

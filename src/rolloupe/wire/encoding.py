@@ -34,7 +34,8 @@ def number(value: float | None) -> Number:
 
 
 _COPIED: dict[tuple[Any, ...], list[tuple[str, int, bool]]] = {}
-"""By record, types of sources, and names of own values: the copied fields, the source of each, and if it is a `Number`.
+"""The copied fields, with the source of each, and whether it is a `Number`; by record, types of sources, and names of
+values.
 """
 
 

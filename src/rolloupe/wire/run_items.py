@@ -16,16 +16,16 @@ from rolloupe.wire.runs import MetricRange, RunItem, SplitItem
 MAX_RANGES = 1000
 
 LOOK_S = 0.05
-"""How long one call looks again at files of runs that have not changed, those first that have waited longest."""
+"""How long one call looks again at files of unchanged runs, the runs that have waited longest first."""
 
 SAME_S = 0.2
-"""One look at the files serves all messages of this time."""
+"""One look at the files serves all messages within this time."""
 
 AGAIN_S = 1.0
 """A list does not look again at files that were looked at within this time."""
 
 FIRST_S = 1.0
-"""How long a list looks at the files of new runs. `look_on` looks at those of the others."""
+"""How long a list looks at the files of new runs. `look_on` looks at the files of the other runs."""
 
 NEVER_S = float("-inf")
 

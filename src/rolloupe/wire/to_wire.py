@@ -142,7 +142,7 @@ def page_before(turns: list[Turn], stop: int) -> int:
 
 
 def _page_length(turns: Sequence[Turn]) -> int:
-    """Return how many of the turns a page has room for: at least one."""
+    """Return how many of the turns fit into a page: at least one."""
     sizes = itertools.accumulate(map(chars_of, turns))
     return max(sum(size <= PAGE_CHARS for size in sizes), min(1, len(turns)))
 

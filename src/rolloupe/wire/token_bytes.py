@@ -20,7 +20,7 @@ MAX_TEXT = 1_000
 """Characters of a token string in a table; every token of a vocabulary is shorter."""
 
 FIRST_POSITIONS = 8
-"""Positions in the first row of a table; each further row has as many as all before it."""
+"""Positions in the first row of a table; each later row has as many as all rows before it."""
 
 ALIGNMENT = 8
 INT32 = 2**31

@@ -94,14 +94,14 @@ class OpenedRun:
 
     @property
     def unsent(self) -> str:
-        """Why the store that the index is shared in lacks what was indexed here; empty if all is there."""
+        """Why the shared index lacks files that were indexed here; empty if it has them all."""
         return self._opened().unsent
 
     def __repr__(self) -> str:
         return f"<Run {self.id!r} ({self.format}) at {self.path!r}>"
 
     def indexed(self, *, derived: bool = False) -> "OpenRun":
-        """Return the run as functions of `rolloupe.query` take it, once its numbers, or `derived` metrics, are indexed.
+        """Return the run for functions of `rolloupe.query`, once its numbers, or `derived` metrics, are indexed.
 
         It does not wait if the run was opened without `wait`.
         """
@@ -122,7 +122,7 @@ class OpenedRun:
         )
 
     def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
-        """Return the run as `indexed` does, with what curves and their filters need."""
+        """Return the run as `indexed` does, once everything that these curves and their filters need is indexed."""
         asked = [*curves, *(one.x for one in curves if one.x is not None)]
         names = (one.name for one in asked if one.kind in ("sample", "cumulative", "token"))
         return self._ready_for(names, (one.options.where for one in asked))

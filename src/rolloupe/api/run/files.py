@@ -78,15 +78,15 @@ class RunFiles(OpenedRun):
         return queries.problem_count(self.indexed())
 
     def launch_doubts(self) -> list[str]:
-        """Return what looks as if the run was resumed over its own files, where only a person can tell."""
+        """Return signs that the run was resumed over its own files, which only a person can judge."""
         return self.indexed().launch_doubts()
 
     def group_doubts(self) -> list[str]:
-        """Return what looks as if other keys made the groups of the run, with the option that makes them."""
+        """Return signs that different keys make the groups of the run, with the option for these keys."""
         return queries.group_doubts(self.indexed())
 
     def reward_doubts(self) -> list[str]:
-        """Return what looks as if rewards were none: text in their place, or a counter that a field map names."""
+        """Return signs that the rewards are not rewards: text in their place, or a counter that a field map names."""
         return queries.reward_doubts(self.indexed())
 
     def read(self, file: str, start: int, stop: int) -> bytes:

@@ -127,7 +127,7 @@ class RunSamples(OpenedRun):
         return queries.why_none(self._ready_with_derived(query), query)
 
     def why_few(self, query: "SampleQuery") -> list[str]:
-        """Return the same where only some samples lack them, such as tokens or derived metrics."""
+        """Return the same for names that only some samples lack, such as tokens or derived metrics."""
         return queries.why_few(self._ready_with_derived(query), query)
 
     def search(

@@ -196,14 +196,14 @@ class RunTokens(OpenedRun):
     ) -> "WordChanges":
         """Return which words of the vocabulary gain and lose most between two steps.
 
-        Only words of which the index knows every token are compared; `unknown` counts the others.
+        Only words whose every token is in the index are compared; `unknown` counts the others.
 
         Args:
             before: one step.
             after: the other step.
             split: `train` by default.
             by: `probability`, the mean at sampling over the tokens of a word; or `share` of all trained tokens.
-            min_tokens: compare words with at least so many tokens at each of the steps; for shares, at one of them.
+            min_tokens: compare words with at least this many tokens at both steps; for shares, at one of them.
             limit: how many words to list on either side.
 
         Raises `NotFound` for a step without samples, and `BadQuery` for one step twice.

@@ -34,7 +34,8 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
 
     The difference is that of the mean rewards over the second half of the steps that both runs have, or over the steps
     that you choose; where both answer the same prompts at a step, only these are compared. Its 95 % interval takes into
-    account that neighbouring steps are alike. One run each says nothing about their recipes: another seed may turn it.
+    account that neighbouring steps are alike. One run of each recipe says nothing about the recipes: a different seed
+    may reverse the result.
 
     With --json, the object has runs, text, better (the id of the better run, empty if the interval includes zero),
     difference (of the better run over the other), low, high, since (null if the runs do not part), split, steps, paired

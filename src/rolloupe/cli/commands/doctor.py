@@ -30,7 +30,7 @@ LIBRARIES = ("duckdb", "pyarrow", "msgspec", "starlette", "uvicorn")
 SHOWN = 20
 
 LIMIT_S = 5.0
-"""Of the command's promised ten seconds, the rest is for starting and stopping on a busy machine."""
+"""The command promises ten seconds; the rest is for starting and stopping on a busy machine."""
 
 LOOK_SHARE = 0.4
 """Longest share of the time for finding runs."""
@@ -194,7 +194,7 @@ def _examine(report: Diagnosis, opened: "list[Runs]", place: RunPaths) -> None:
         report.doing = f"asking {run.id}"
         report.runs[number] = diagnosis_of(run)
     for run, found in zip(runs, report.runs, strict=True):
-        if time.monotonic() - began < INDEX_SHARE * report.within_s:  # a hint, and so the first thing to do without
+        if time.monotonic() - began < INDEX_SHARE * report.within_s:  # only a hint, so the first thing to leave out
             report.doing = f"looking at the groups of {run.id}"
             found.doubts = {**found.doubts, "group": list(run.group_doubts())}
     report.doing = "measuring the index"

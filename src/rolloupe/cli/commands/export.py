@@ -26,7 +26,7 @@ def export() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportOptions:
-    """Which samples to report, and what of them."""
+    """Which samples to report, and which of their data."""
 
     output: str
     split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")

@@ -43,7 +43,7 @@ def shard_of(value: str) -> tuple[int, int]:
 
 @dataclass(frozen=True, kw_only=True)
 class IndexOptions:
-    """Who indexes, and how much."""
+    """What indexes the runs, and how much of them."""
 
     processes: int | None = option(None, "Number of processes. Default: one for each core, at most 8.", ge=1, le=256)
     shard: tuple[int, int] | None = option(

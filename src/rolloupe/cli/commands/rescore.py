@@ -145,7 +145,7 @@ def _print_change(change: "RewardChange") -> None:
 
 
 def of_old_grader(change: "RewardChange") -> str:
-    """Say which part of the gain the old grader made; in words if the share is below 0 or above 1."""
+    """Say which part of the gain came from the old grader; in words if the share is below 0 or above 1."""
     share = change.grader_share or 0.0
     old, new = (_gain(*pair) for pair in ((change.old_first, change.old_last), (change.new_first, change.new_last)))
     if share < 0:

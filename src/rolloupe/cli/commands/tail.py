@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 LOOK_S = 0.5
 """The pause between two looks."""
 QUIET_S = 3.0
-"""A step without a later one counts as whole once it has not changed for so long."""
+"""The newest step counts as whole once it has not changed for this long."""
 PREVIEW = 160
 
 Seen = dict[tuple[str, str, int], tuple[int, float]]
@@ -78,7 +78,7 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
             return NOTHING
         for nth, found in enumerate(_steps(runs, place.run_id, asked.split, asked.last), 1):
             tell(dumps(_record(found))) if asked.as_json else _print(found)
-            sys.stdout.flush()  # whoever reads from a pipe follows, too
+            sys.stdout.flush()  # a reader of a pipe follows, too
             if nth == asked.count:
                 break
     return OK
@@ -87,7 +87,7 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":
     """Yield steps as they become whole, for ever; first the last ones of each split of the runs that are there already.
 
-    A run is left out until what it has by then is indexed. Of one that begins meanwhile every step is new.
+    A run is left out until its present files are indexed. In a run that begins later, every step is new.
     """
     from rolloupe.query.engine.names import is_asked
 

@@ -39,7 +39,7 @@ def columns_of(value: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenOptions:
-    """Which tokens to list, and what of them."""
+    """Which tokens to list, and which of their columns."""
 
     words: tuple[str, ...]
     names: tuple[str, ...] = option((), "Only this token series; may be repeated.", flags=("--series",))

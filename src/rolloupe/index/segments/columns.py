@@ -18,7 +18,8 @@ from rolloupe.derive import METRICS, PREFIX
 from rolloupe.model import Annotation, SampleRow
 
 MAX_METRICS = 512
-"""The maximum number of sample metrics in a segment; further ones show in the sample alone, as a problem reports."""
+"""The maximum number of sample metrics in a segment. A problem reports the others, which only the sample itself shows.
+"""
 MAX_TAGS = 128
 MAX_NAME_BYTES = 200
 _NAMED = ("metrics", "tags")
@@ -35,7 +36,7 @@ NUMBER = "number"
 """The name of a sample's place in its step, from 0, unless a sample metric or a tag has that name."""
 
 NUMBER_COLUMN = "~number"
-"""A column that no segment has: a query that names it counts the rows."""
+"""A column that no segment has. A query that names it numbers the rows."""
 
 STRING_COLUMNS = "~token."
 """The prefix of columns that no segment has: whether a sample has a token with a string."""
@@ -97,7 +98,9 @@ def derived_metric(name: str) -> str:
 
 
 def is_reserved(name: str) -> bool:
-    """True for a name of another column: a sample metric or tag with it is called `metric.NAME` or `tag.NAME`."""
+    """True for the name of a different column: a sample metric or tag of that name is called `metric.NAME` or
+    `tag.NAME`.
+    """
     while (bare := name.removeprefix("metric.").removeprefix("tag.")) != name:
         name = bare
     return name in KNOWN or bool(derived_metric(name))

@@ -135,7 +135,7 @@ class DerivedMeta(Struct, kw_only=True):
 
     version: int
     fingerprint: Fingerprint
-    """The segment's: another file with the same name has other values."""
+    """The fingerprint of the segment: a different file of the same name has other values."""
     rows: int
     size_bytes: int
     versions: dict[str, int]
@@ -186,7 +186,7 @@ class ScanShare(Struct, frozen=True):
 
 
 class BackfillJob(Struct, kw_only=True, tag=True):
-    """Write further kinds of a segment whose numbers exist."""
+    """Write more kinds of a segment whose numbers exist."""
 
     folder: str
     run: RunInfo
@@ -223,7 +223,7 @@ class SegmentSource:
         with suppress(OSError):
             for item in until(self.ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
                 if isinstance(item, SampleRow) and len(rows) < meta.rows:
-                    item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one in memory for a group
+                    item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one copy for a group
                     rows.append(item)
         if len(rows) != meta.rows:
             raise SourceChanged(f"{job.source.name} no longer has the samples of the index")

@@ -1,8 +1,8 @@
 """Launches that no file names: a run that was resumed wrote some steps again.
 
 A scan notes the blocks of a part: stretches of one step, with sums that tell which samples they hold. Sums add up, so
-the parts of a file may be scanned in any order. From all blocks of a file follow the places at which a launch begins,
-and a scan that knows these places numbers the launches of the rows.
+the parts of a file may be scanned in any order. The blocks of a whole file show where launches begin. A scan that knows
+these places numbers the launches of its rows.
 """
 
 import zlib
@@ -18,19 +18,19 @@ from msgspec import Struct
 from rolloupe.model import SampleRow
 
 MAX_BLOCKS = 20_000
-"""A part with more blocks has steps that alternate: nothing follows from it."""
+"""The steps of a part with more blocks alternate: it shows no launches."""
 
 MAX_LOOKS = 100
 """A file that goes back more often has no order."""
 
 MAX_LAUNCHES = 16
-"""A file with more is written twice on purpose: some trainers log a step before and after it is judged."""
+"""A file with more launches writes each step twice on purpose: some trainers log a step before and after judging it."""
 
 FAR = 3
 """Trainers that run ahead, and ranks that share a file, write a step up to two steps late."""
 
 GAP_S = 60.0
-"""Files of one copy have times that are nearer to each other."""
+"""Files that were copied together have times closer than this."""
 
 SUMS = 2**63
 
@@ -93,8 +93,8 @@ class LaunchPlaces(NamedTuple):
 def launches_of(blocks: Iterable[StepBlock]) -> LaunchPlaces:
     """Find the places at which a file goes back to an earlier step and writes a whole one again.
 
-    It is certain where the samples' own names repeat, or where the file goes back by three steps or more to a step that
-    is not its first and the prompts repeat. A step that goes back any other way may be late, or of another rank.
+    A launch is certain if the samples' own names repeat, or if the file goes back by three steps or more to a step that
+    is not its first and the prompts repeat. Any other step that goes back may be late, or from a different rank.
     """
     places = LaunchPlaces({}, {})
     by_split: dict[str, list[StepBlock]] = defaultdict(list)
@@ -160,7 +160,7 @@ def _sum(a: StepBlock, b: StepBlock) -> StepBlock:
 def places_of(
     launches: Mapping[str, LaunchPlaces], last_steps: Mapping[tuple[str, str], int]
 ) -> dict[str, tuple[int, ...]]:
-    """The launches of the sources that agree: ranks with files of their own resume together."""
+    """The launches on which sources agree: ranks with files of their own resume together."""
     places: dict[str, tuple[int, ...]] = {}
     for name, own in launches.items():
         first: dict[str, int] = {}
@@ -183,8 +183,9 @@ def number_launches(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
 def older_steps(times: Mapping[int, float]) -> list[int]:
     """The steps whose files an earlier launch left, by the times at which the files of each step were written.
 
-    Then the newest file is one of a step before the last; times rise with the steps of each launch; and the second
-    launch began long after the end of the first, compared with the time between two files of one launch.
+    Such files show three signs: the newest file belongs to a step before the last; times rise with the steps of each
+    launch; and the second launch began long after the end of the first, compared with the time between two files of one
+    launch.
     """
     steps = sorted(times)
     if len(steps) < FAR:

@@ -63,7 +63,7 @@ def path_of(folder: Path, members: Iterable[Segment]) -> Path:
 
 def derived_path_of(path: Path, members: Iterable[Segment]) -> Path | None:
     """The path of a pack's derived metrics; None while some segment has none."""
-    versions: list[tuple[object, ...]] = []  # the values depend on these besides the samples
+    versions: list[tuple[object, ...]] = []  # besides the samples, the values depend on these
     for derived in (segment.derived for segment in members):
         if derived is None:
             return None

@@ -42,7 +42,7 @@ def parts_of(splittable: bool, size: int) -> int:
 
 
 def parts_with_data(location: Location, count: int) -> list[int]:
-    """The parts of a file without those inside a hole of a sparse file; all parts if the file cannot be opened."""
+    """The parts of a file, except parts inside a hole of a sparse file; all parts if the file cannot be opened."""
     parts = [0]
     try:
         with open_file(location, buffering=0) as file:

@@ -139,7 +139,7 @@ def write_groups(path: Path, schema: pa.Schema, groups: Iterable[pa.Table]) -> N
 
 
 def parquet_of(table: pa.Table, codec: pa.Codec = ZSTD, **options: Any) -> memoryview:
-    """The contents of a Parquet file, made with further options of `write_table`."""
+    """The contents of a Parquet file, made with these options of `write_table`."""
     few = [field.name for field in table.schema if pa.types.is_dictionary(field.type)]  # each value is stored once
     sink = pa.BufferOutputStream()  # one write instead of one per page
     options = {"use_dictionary": few or False, **options}

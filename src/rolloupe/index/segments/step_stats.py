@@ -56,7 +56,7 @@ class Extremes(Struct, array_like=True, frozen=True):
 
 
 def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
-    """The most extreme tokens, in order; those of equal value in the order of the files."""
+    """The most extreme tokens, in order; tokens of equal value are in the order of the files."""
     sign = -1.0 if highest else 1.0
     return heapq.nsmallest(
         MAX_TOKENS, tokens, key=lambda token: (sign * token.value, token.source, token.start, token.part)
@@ -76,7 +76,7 @@ def extremes_of(rows: Iterable[SampleRow], name: str, *, highest: bool) -> Extre
 
 
 MAX_SERIES = 64
-"""The maximum number of token series with statistics; further ones show in the sample alone."""
+"""The maximum number of token series with statistics; only the sample itself shows the others."""
 
 UNIT = 2.0**64
 
@@ -289,7 +289,7 @@ def moments_of(values: Iterable[float | int | None]) -> Moments:
     if not len(finite):
         return Moments()
     least, most = float(finite.min()), float(finite.max())
-    if least == most == 0:  # as many metrics of a step are
+    if least == most == 0:  # a common case
         return Moments(len(finite), 0.0, 0.0, 0.0, 0.0)
     scaled = finite / UNIT
     total, distances = float(scaled.sum()), np.abs(scaled - scaled.mean())

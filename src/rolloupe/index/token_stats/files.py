@@ -1,4 +1,4 @@
-"""The statistics of the tokens of a segment, written in a pass behind the texts: a row for each series and step.
+"""The statistics of the tokens of a segment, written in a pass after the texts: a row for each series and step.
 
 The pass also computes the derived metrics of token series, and adds them to the others.
 """
@@ -111,8 +111,9 @@ BATCH_TOKENS = 2**17
 """The number of tokens to compute together."""
 
 KEPT_MEMORY = 2**25 - 2**16
-"""glibc gives freed memory back at once, and asks for it again array by array: a sixth of the time of a pass. Once it
-has freed an array so large, just below the largest that it learns from, it keeps up to twice as much instead."""
+"""By default, glibc returns freed memory at once and asks for it again, array by array, which takes a sixth of a pass.
+After it has freed an array of this size, just below the largest that it learns from, it keeps up to twice as much.
+"""
 
 KEPT = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
 

@@ -173,7 +173,8 @@ def merged_positions(some: list[PositionSums]) -> PositionSums:
 
 
 MAX_KEPT = 64
-"""A table shows as many; few enough to keep for every series, step and piece of the index."""
+"""How many extreme tokens to keep: as many as a table shows, few enough for every series, step and piece of the index.
+"""
 
 COMPARED_TOGETHER = 256
 """The number of neighbouring tokens that are first compared by their most extreme value."""
@@ -341,7 +342,8 @@ class SeriesTotals:
     def __init__(self, origin: Origin, *, has_moments: bool = False) -> None:
         self.origin = origin
         self.moments = Moments() if has_moments else None
-        """Replace the moments of the scan, which knew no annotation; None if the scan counted the same samples."""
+        """These replace the moments of the scan, which knew no annotations; None if the scan counted the same samples.
+        """
         self.tokens = self.infinite = self.samples = 0
         self.total = 0.0
         """The sum of the values, in units of `UNIT`."""

@@ -164,7 +164,7 @@ MAX_NUMBER = 2**31
 
 
 class WordRows:
-    """The samples seen so far, by word, of a segment with so many samples."""
+    """The samples seen so far, by word; `count` is the number of samples of the segment."""
 
     def __init__(self, count: int) -> None:
         self._count = count

@@ -16,7 +16,7 @@ from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
 from rolloupe.query import LEAST_GROUPS
 
 COINCIDE = 0.8
-"""Two features whose presence is so correlated among siblings are one, however often each occurs."""
+"""Two features with a higher correlation of presence among siblings are one, however often each occurs."""
 
 LEAST_WORDS = 2
 
@@ -37,10 +37,10 @@ class SeenFinding(NamedTuple):
 
 
 def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) -> list[list[int]]:
-    """Return the numbers of the findings on each card; `seen` has those that matter most first, as cards have.
+    """Return the numbers of the findings on each card; `seen` is in order of importance, as are cards.
 
-    `has`, of shape (N, K), is 1 if a sample has a finding, else 0. Of two findings on a card, which says whether
-    correctness follows, both are earned or neither.
+    `has`, of shape (N, K), is 1 if a sample has a finding, else 0. A card says whether correctness follows, so its
+    findings are either all earned or all not.
     """
     gaps = grouping.centred(has)
     together = gaps.T @ gaps
@@ -61,7 +61,7 @@ def merge_similar(seen: Sequence[SeenFinding], has: Floats, grouping: Grouping) 
 
 
 def say_the_same(first: str, other: str) -> bool:
-    """Return whether one phrase has all different words of the other, and at most twice as many."""
+    """Return whether one phrase has all distinct words of the other, and at most twice as many words."""
     less, more = sorted(({*words_to_read(phrase)} for phrase in (first, other)), key=len)
     return len(less) >= LEAST_WORDS and 2 * len(less) >= len(more) and less <= more
 
@@ -99,10 +99,9 @@ def to_read(matrix: FeatureMatrix, number: int, sign: float, correct: Floats | N
 
 
 def _pairs(matrix: FeatureMatrix, x: Floats, correct: Floats | None) -> list[tuple[int, int]]:
-    """Return a pair of siblings for each group, the widest apart and the latest first.
-
-    The first has the best reward with the feature. The second has the least of the feature among those with a worse
-    reward that are no less correct.
+    """Return a pair of siblings for each group, the widest apart and the latest first. The first sibling has the best
+    reward with the feature. The second has the least of the feature among siblings with a worse reward that are no less
+    correct.
     """
     of, rewards = matrix.of, matrix.of.rewards
     pairs = []

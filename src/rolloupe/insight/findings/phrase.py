@@ -12,7 +12,7 @@ from rolloupe.features import phrases_of, words_of
 from rolloupe.query import Hashes
 
 ALIKE = 0.6
-"""N-grams so correlated among siblings belong to one wording."""
+"""N-grams with a higher correlation among siblings belong to one wording."""
 
 MAX_RUN = 40
 """How many words of a wording are shown."""
@@ -36,7 +36,7 @@ class Wording(NamedTuple):
     phrase: str = ""
     """The longest passage with the counted phrase that related phrases cover, except for a few words, in lower case."""
     pattern: str = ""
-    """Finds the counted phrase in texts, with as much of the passage around it as they have."""
+    """Finds the counted phrase in texts, with the part of the passage around it that they have."""
 
 
 def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:

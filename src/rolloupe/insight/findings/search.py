@@ -42,7 +42,7 @@ MOST_FILES = 64
 
 MAX_DRIFT = 3
 NEARLY_SAME = 0.9
-"""Phrases so correlated among siblings are one, and any of them may name it."""
+"""Phrases with a higher correlation among siblings are one, and any of them may name it."""
 
 WHOLE_RUN = FindingQuery()
 

@@ -19,7 +19,7 @@ from rolloupe.query import FeatureSums, Hashes, SampleWords, WindowFacts
 
 MIN_Z = 5.0
 FALSE_SHARE = 0.005
-"""The probability of any false feature among all tested (Bonferroni), if that asks for more than `MIN_Z`."""
+"""The probability of any false feature among all tested (Bonferroni), if this requires more than `MIN_Z`."""
 
 MIN_EFFECT = 0.1
 """The least effect, in standard deviations of the advantage among siblings."""
@@ -37,7 +37,7 @@ SHOWN_DIGITS = 9
 
 
 class Candidates(NamedTuple):
-    """The phrases that go with the reward, and how they were chosen."""
+    """The phrases that correlate with the reward, and how they were chosen."""
 
     hashes: Hashes
     """One for each set of sums: phrases with equal sums are in the same samples, such as the parts of one sentence."""
@@ -111,22 +111,23 @@ def smallest_effect(facts: WindowFacts, least: float) -> float | None:
 
 
 MIN_GAIN = 0.002
-"""The least share of the advantage's variance that each further feature explains."""
+"""The least share of the advantage's variance that each additional feature explains."""
 
 PREFERENCE = 1.1
 """The factor by which a paid feature ranks above its absence, punished as much, and a behaviour above a phrase."""
 
 ECHO, ECHO_LEFT = 0.4, 0.5
-"""A feature more correlated with a chosen one is an echo of it if less than this share of its z is left beside it."""
+"""A feature with a higher correlation to a chosen one is an echo of it if it keeps less than `ECHO_LEFT` of its z.
+"""
 
 SAME = 0.75
-"""A feature more correlated with a chosen one is an echo, whatever is left: presence and count differ."""
+"""A feature with a higher correlation to a chosen one is always an echo: presence and count of one phrase differ."""
 
 WHOLE = 0.9
-"""A feature more correlated with another is no half of it."""
+"""Features with a higher correlation are not halves of each other."""
 
 COLLINEAR = 0.02
-"""A feature of which the chosen ones leave less than this share counts no more."""
+"""A feature is dropped if the chosen features leave less than this share of it unexplained."""
 
 MAX_CHOSEN = 20
 
@@ -211,7 +212,7 @@ class _Pair(NamedTuple):
 
 
 def _best_pair(evidence: Evidence, halves: list[int], s: Floats, gram: Floats, least_z: float) -> _Pair | None:
-    """Return the two uncorrelated features that together explain most, each of them beside the other."""
+    """Return the two uncorrelated features that together explain most, each in addition to the other."""
     d = np.maximum(np.diag(gram), 0)
     raw = np.abs(np.stack([evidence.correlations(half)[halves] for half in halves]))
     own = d[:, None] - divided(gram * gram, d[None, :])  # of the row beside the column

@@ -12,8 +12,9 @@ from rolloupe.index import OpenRun, Snapshot
 from rolloupe.insight.findings.records import FindingClass, Prevalence
 
 MIN_T, MIN_RISE = 6.0, 0.2
-"""A feature rises if its mean in the last third of the steps exceeds that in the first by so many standard errors, and
-by so many standard deviations of the feature."""
+"""A feature rises if its mean in the last third of the steps exceeds that in the first by at least this many standard
+errors, and this many standard deviations of the feature.
+"""
 
 MIN_STEPS = 3
 """How many steps a third needs."""

@@ -29,7 +29,7 @@ RECORDED = ("sample_id", "sample_uid", "trajectory_id")
 """What records call the id of a sample, in formats that number samples by their place in the file."""
 
 AFFINE = 1e-6
-"""A correlation of advantage and reward as near to 1 as this is 1 but for rounding."""
+"""A correlation of advantage and reward this close to 1 differs from 1 only by rounding."""
 MOST = 0.95
 """A law that this share of the groups follows is the trainer's."""
 LEAST_GROUPS = 10
@@ -170,7 +170,7 @@ class GroupFacts:
         return are_whole
 
     def _law(self, obeys: Mask) -> Mask:
-        """Return True for groups of the environments where most groups that can tell obey."""
+        """Return True for groups of the environments in which most of the groups that can show the law obey it."""
         tells = self.differ & (self.sizes >= 3)
         of_env = self._data.env[self._grouping.starts]
         follow = np.zeros(len(self._grouping), np.bool_)
@@ -307,7 +307,7 @@ class SampleRule(NamedTuple):
     text: str
     """A sentence without an end, about samples that break it."""
     lacks: str
-    """What no sample has if the rule cannot be checked."""
+    """What all samples lack if the rule cannot be checked."""
     is_certain: bool
     least_share: float
     """Broken if at least this share of the samples that can be checked break it."""

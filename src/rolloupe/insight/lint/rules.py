@@ -106,7 +106,7 @@ def other_reward(data: LintData) -> Breach | None:
 
 
 def _pair(data: LintData, places: Places) -> tuple[str, str] | None:
-    """Return the ids of the least and the best paid, if their texts are the same."""
+    """Return the ids of the siblings with the lowest and the highest reward, if their texts are equal."""
     rewards = data.reward[places]
     ids = data.arrays.ids(data.run, [int(places[np.argmin(rewards)]), int(places[np.argmax(rewards)])])
     first, second = (query.sample(data.run, SampleKey.parse(id_)) for id_ in ids)
@@ -239,7 +239,9 @@ def same_id(data: LintData) -> Breach | None:
 
 
 def _recorded_twice(data: LintData, name: str) -> Mask:
-    """Return the siblings that share a recorded id; none if siblings that differ do, since it is no id of samples."""
+    """Return the siblings that share a recorded id; none if different siblings share one, since it then identifies no
+    samples.
+    """
     twice = np.zeros(len(data), np.bool_)
     own = np.flatnonzero(data.trained & data.has_text & data.has_value(name))
     groups = data.grouping.numbers[own]

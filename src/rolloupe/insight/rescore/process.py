@@ -104,7 +104,7 @@ CHILD = Path(__file__).with_name("child.py")
 LOAD_S = 60.0
 
 GRACE_S = 1.0
-"""How long the parent waits for a verdict after the child's own alarm."""
+"""How long the parent keeps waiting for a verdict after the child's own alarm."""
 
 MAX_ANSWER_BYTES = 2**20
 

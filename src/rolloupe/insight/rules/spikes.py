@@ -78,10 +78,10 @@ MAD_TO_STD = 1.4826
 """The factor from a median absolute deviation to a standard deviation."""
 
 RECORD = 2.0
-"""A spike is this many times the greatest value before it, other spikes left out."""
+"""A spike is at least this many times the greatest earlier value that is not a spike."""
 
 ROUNDING = 1.01
-"""More than the digits of a filter lose."""
+"""The margin of a filter: more than the rounding of its digits."""
 
 EVEN = 0.05
 """The least deviation of logarithms: even a curve without noise may move by this much."""

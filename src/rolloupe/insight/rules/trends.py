@@ -27,7 +27,7 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
         own = source.curve("sample", OF_SAMPLES, "mean")
         where = ""
         if own is not None and len(own := own.finite()) and own.late() < ENTROPY_SHARE * own.early():
-            where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # it is the same entropy
+            where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # this is the same entropy
         yield Alarm(
             f"Entropy fell to {late:.3g}",
             f"{name.name} is {late:.3g}, {100 * late / early:.2g}% of the {early:.3g} of the first steps",

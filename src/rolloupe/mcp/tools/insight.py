@@ -81,7 +81,9 @@ def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Fac
 
 
 def reasons(finding: "Finding", correct: str) -> Iterator[tuple[str, str]]:
-    """Yield each sample of a reading list, and why it is there. With less of a punished finding, samples win."""
+    """Yield each sample of a reading list, and why it is there. If a finding is punished, the sample with less of it
+    wins.
+    """
     read, (won, lost) = finding.samples, ("less", "more") if finding.effect < 0 else ("more", "less")
     though = ", though it is no more correct than the next" if correct else ""
     for place, (first, other) in enumerate(read.pairs, start=1):

@@ -3,9 +3,9 @@
 A whole curve is cut after its outliers are left out, its values are shifted, and its average is computed: zooming in
 changes none of them.
 
-For fewer points, a curve is cut into buckets: of equal size by step, of equal width across any other x. Of each bucket
-the smallest and the largest value survive, its first NaN, and of a band its lowest and its highest end, so that a spike
-and a gap remain visible however few points are drawn. Infinities count as extremes.
+For fewer points, a curve is cut into buckets: of equal size by step, of equal width by a different x. Each bucket keeps
+its smallest and its largest value, its first NaN, and the lowest and the highest end of its band. Spikes and gaps thus
+remain visible, however few points are drawn. Infinities count as extremes.
 """
 
 import math
@@ -34,7 +34,7 @@ MOST_E = 200.0  # weights within a block differ by less than e to this power, so
 SCALED = 2.0**-300  # sums of larger numbers than 1e150, times the weights of a block, would overflow without it
 
 USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
-"""The span that stands for the usual one: of ten steps, but none for a curve of fewer than 30 points."""
+"""The value that means the usual span: ten steps, or none for a curve of fewer than 30 points."""
 
 LEAST_POINTS = 5  # room for the first point, the last, and the extremes of one bucket
 LEAST_OF_BAND = LEAST_POINTS + 2  # room for the extremes of a band, too
@@ -117,7 +117,7 @@ def whole_curve(run: OpenRun, query: CurveQuery) -> Curve:
     if options.outliers:
         least, most = inlier_bounds(points.values, options.outliers)
         is_out = (points.values < least) | (points.values > most)
-        is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)  # not the first ones: there it learns
+        is_out &= np.logical_or.accumulate(np.isfinite(points.values) & ~is_out)  # not the first: there a run learns
         points, outliers = _at(points, ~is_out), points.steps[is_out]
     reach = None
     if len(outliers):
@@ -246,11 +246,9 @@ def smoothed(steps: Ints, values: Floats, span_steps: int) -> Floats:
 
 
 def inlier_bounds(values: Floats, factor: float) -> tuple[float, float]:
-    """Return the least and the greatest value that is no outlier.
-
-    They lie `factor` times the distance of the quartiles beyond these (Tukey 1977). The quartiles are of the finite
-    values, interpolated linearly. If they are equal, there are no bounds: a share that is mostly zero would lose all
-    other values.
+    """Return the bounds beyond which values are outliers. They lie outside the quartiles by `factor` times the distance
+    between these (Tukey 1977). The quartiles are of the finite values, interpolated linearly. If they are equal, there
+    are no bounds: a share that is mostly zero would lose all other values.
     """
     finite = values[np.isfinite(values)]
     if not len(finite):

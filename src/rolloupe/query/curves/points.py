@@ -115,7 +115,7 @@ def _of_tokens(run: OpenRun, query: CurveQuery) -> Curve:
 
 
 def _counted(points: Curve, series: Sequence[SeriesPoint]) -> Curve:
-    """Add the number of samples that each point rests on, unless every sample of each step has a value."""
+    """Add the number of samples behind each point, unless every sample of each step has a value."""
     stats_by_step = {point.step: point.stats for point in series}
     stats = [stats_by_step[step] for step in points.steps.tolist() if step in stats_by_step]
     if len(stats) < len(points.steps) or not any(stat.excluded for stat in stats):
@@ -198,7 +198,7 @@ _POINTS: dict[str, Callable[[OpenRun, CurveQuery], Curve | Mapping[int, float | 
     "correlation": lambda run, query: correlations(run, query.name, query.source, query.options.where),
     "samples": lambda run, query: sample_counts(run, query.source, query.options.where),
 }
-"""By kind, the points of a curve, or its number at each step."""
+"""Functions by kind of curve; each returns the points of a curve, or its number at each step."""
 
 
 def _of_trained(
@@ -250,9 +250,9 @@ def outcomes(run: OpenRun, split: str, name: str, where: str = "") -> dict[int, 
 
 
 def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: str = "") -> dict[int, tuple[int, int]]:
-    """Return how many samples of each step are in one of `SHARES`, and of how many: all, or those with an advantage.
-
-    `reason` narrows the discarded ones. Zero is judged as equal rewards are, which give such advantages.
+    """Return for each step how many samples are in one of `SHARES`, and the total: all samples, or those with an
+    advantage. `reason` narrows the discarded samples. An advantage counts as zero within the tolerance for equal
+    rewards, from which it comes.
     """
     if name not in SHARES:
         raise unknown("share", name, SHARES)

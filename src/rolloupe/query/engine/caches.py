@@ -59,7 +59,9 @@ class _Answered(NamedTuple):
 
 
 class StepAnswers:
-    """The recent answers of one kind, computed one at a time: of one question at least, of `most` steps at most."""
+    """The recent answers of one kind, computed one at a time. It keeps at least one answer, and at most those of `most`
+    steps.
+    """
 
     def __init__(self, most: int = 1_000_000) -> None:
         self._making = threading.Lock()
@@ -68,8 +70,8 @@ class StepAnswers:
     def get(self, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> Mapping[int, Any]:
         """Return the answer for each step of a split that has one: a list, or the value of the only column.
 
-        `sql` selects columns from a table, with a condition behind WHERE, for each step. Of a growing run only new
-        steps are asked. `eval` covers all evaluations.
+        `sql` selects columns from a table, with a condition behind WHERE, for each step. In a growing run, only new
+        steps are queried. `eval` covers all evaluations.
         """
         name = repr((run.catalog.folder, split, sql, rows.where.values))
         with self._making:

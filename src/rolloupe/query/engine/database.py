@@ -70,7 +70,7 @@ class Question(NamedTuple):
     """One statement over the rows of some pieces, which it calls `rows`.
 
     `named` are its columns that some or all pieces may lack; `tables` are other tables in it; `overlay` are annotations
-    of the rows. `base` has the rows without them.
+    of the rows. `base` has the rows without annotations.
     """
 
     pieces: Sequence[Piece]
@@ -120,7 +120,9 @@ def places(run: OpenRun, question: Question) -> list[RowPlace]:
 def of_files(
     run: OpenRun, paths: Sequence[Path], sql: str, values: Sequence[Any] = ()
 ) -> tuple[pa.Table, Sequence[Path]]:
-    """Fetch an answer over other files of an index, called `files`, and which it read: damaged ones are left out."""
+    """Fetch an answer over other files of an index, called `files`, and the list of files read: damaged files are left
+    out.
+    """
     import duckdb
 
     folder = run.catalog.folder.resolve()
@@ -201,7 +203,7 @@ def _rows_with_token(run: OpenRun, base: TableReading, text: str) -> pa.Table:
 
 
 def _words_of(run: RunInfo, text: str) -> tuple[list[str], list[int]]:
-    """The strings and the ids in the index that stand for a text, or for it with a blank before it.
+    """The strings and the ids in the index that mean a text, with or without a blank before it.
 
     A record may hold the text, its byte-level spelling, or that of SentencePiece. `↵` also stands for a line break.
     Without a tokenizer, the digits of an id stand for the id.
@@ -234,7 +236,7 @@ def _connection(run: OpenRun) -> "Iterator[duckdb.DuckDBPyConnection]":
             yield connection
     except Exception as error:
         if str(error).rstrip(": \n").endswith(("KeyboardInterrupt", "Query interrupted")):
-            raise KeyboardInterrupt from error  # DuckDB makes errors of its own of it
+            raise KeyboardInterrupt from error  # DuckDB turns it into an error of its own
         if isinstance(error, duckdb.InterruptException):
             late = f"the query took longer than {_time_limit.seconds:.0f} s: narrow its steps or splits"
             raise BadQuery(late) from error
@@ -269,7 +271,8 @@ def locked_database(folder: Path) -> "duckdb.DuckDBPyConnection":
 class TimeLimit:
     """Interrupts statements that take longer than `seconds`.
 
-    One thread watches all statements, because starting a thread takes as long as a short query. It ends with the last.
+    One thread watches all statements, because starting a thread takes as long as a short query. The thread ends with
+    the last statement.
     """
 
     def __init__(self, seconds: float) -> None:

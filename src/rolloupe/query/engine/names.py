@@ -81,7 +81,7 @@ def prompt_word(prompt_hash: int) -> str:
 
 
 def hash_of_word(word: str) -> int | None:
-    """The hash of a prompt that a word stands for; None if it stands for none."""
+    """The hash of a prompt that a word encodes; None for any other word."""
     try:
         return int.from_bytes(bytes.fromhex(word), "big", signed=True) if len(word) == 16 else None
     except ValueError:
@@ -110,7 +110,7 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
 
 
 def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
-    """The moments of a step by name, of the columns of a kind."""
+    """The moments of the columns of one kind at a step, by name."""
     return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
 
 

@@ -92,7 +92,7 @@ PLACE = (quote(FILE), quote(ROW))
 
 
 def place_word(table: str = "rows") -> str:
-    """The word for the place of a sample, in SQL; another one if the record there is of another prompt or length."""
+    """The word for the place of a sample, in SQL; it differs if the record there has a different prompt or length."""
     names = ("byte_start", "byte_length", "prompt_hash", "part", "source")
     return f"concat_ws(':', {', '.join(f'{table}.{name}' for name in names)})"
 
@@ -289,7 +289,7 @@ def _last(columns: Sequence[str]) -> str:
 
 
 def _merged(columns: Sequence[str], known: Collection[str], tables: Sequence[str], older: str) -> str:
-    """All columns of the table `older`, overridden by these columns of others; `known` are those that it has."""
+    """All columns of the table `older`; `columns` are overridden by `tables`. `known` names the columns of `older`."""
 
     def newest(column: str) -> str:
         name = quote(column)

@@ -1,10 +1,10 @@
 """The metric and the threshold that make an answer correct, and the number of correct answers by prompt and step.
 
 The default is the reward, unless the run has a metric for correctness: its name means correctness, and either the run
-declares its range or it holds nothing but 0 and 1. A correct answer may miss the best reward, which pays for more.
-
-A threshold that no answer reaches tells nothing apart. If the run does not declare it, the mean of all values replaces
-it where prompts and steps are compared; otherwise the reason says so. Nothing else calls answers right by that mean.
+declares its range or it holds nothing but 0 and 1. A correct answer may miss the best reward, which pays for more than
+correctness. A threshold that no answer reaches distinguishes nothing. If the run does not declare such a threshold,
+comparisons of prompts and steps, and nothing else, use the mean of all values instead. If the run declares it, the
+reason says that no answer reaches it.
 """
 
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ def judge_of(run: OpenRun, split: str, metric: str = "", threshold: float | None
 
 
 def telling_judge(run: OpenRun, split: str, metric: str = "", threshold: float | None = None) -> Judge:
-    """Return the grading to compare prompts and steps by: `judge_of`, unless no answer reaches its bar."""
+    """Return the grading for comparisons of prompts and steps: `judge_of`, unless no answer reaches its bar."""
     judge = judge_of(run, split, metric, threshold)
     bar, seen = judge.bar, NOTHING
     for stats in _step_stats(run, split):

@@ -41,7 +41,7 @@ class Missing(Struct, frozen=True):
 
 
 class HasToken(Struct, frozen=True):
-    """`token "text"`: a trained token of the sample has this string, or it with a blank before it."""
+    """`token "text"`: a trained token of the sample has this string, with or without a blank before it."""
 
     text: str
 

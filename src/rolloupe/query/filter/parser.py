@@ -10,13 +10,13 @@
                | "token" text
 
 Quote a name or value that contains blanks or signs, with single or double quotes, and double a quote inside. An
-unquoted value that reads as a number is a number, or beside a column of text the same text; a quoted value is text.
+unquoted value that reads as a number is a number, but text when compared with a text column; a quoted value is text.
 Keywords match in any case.
 
 A derived metric needs no `derived.` before its name unless a sample metric or a tag of the run is called so:
 `max_kl > 1`.
 
-`token "Wait"` holds for samples of which a trained token has the string `Wait`, or ` Wait` with a blank before it.
+`token "Wait"` holds for samples with a trained token `Wait`, or ` Wait` with a blank before it.
 """
 
 import re

@@ -1,6 +1,5 @@
-"""Problems of a run: of its files, of files beside them, and annotations of unknown samples; and doubts.
-
-Doubts are signs that the rewards or the groups were read from other keys than the trainer meant.
+"""Problems of a run: defects of its files and of files beside them, annotations of unknown samples, and doubts. Doubts
+are signs that the rewards or the groups were read from other keys than the trainer meant.
 """
 
 import threading
@@ -80,7 +79,7 @@ def unmatched(run: OpenRun) -> Sequence[Problem]:
 
 
 def file_problems(run: OpenRun) -> Sequence[Problem]:
-    """Damage in files beside the samples, and reports of records never written. Cached like `unmatched`."""
+    """Defects of files beside the samples, and reports of records that were never written. Cached like `unmatched`."""
     info = run.info
 
     def look(_: ProblemsFound | None) -> list[Problem]:

@@ -54,7 +54,7 @@ SMALL_BYTES = 256 * 2**10
 VERSION = 4  # changes with what columns mean
 
 _reading: Lru[str, threading.Lock] = Lru(entries=1000)
-"""The logs of a run are read once, however many ask for them; those of another run need not wait."""
+"""The logs of a run are read once, however many ask for them; other runs do not wait for them."""
 
 
 class CurveSource(NamedTuple):
@@ -131,7 +131,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def tracker_damage(info: RunInfo) -> list[Problem]:
-    """List what could not be read of the files that trackers keep of a run; of named ones, see `left_out_of_named`."""
+    """List what could not be read of the files that trackers keep of a run; `left_out_of_named` has the named files."""
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     problems = []
     for file in (file for file in curve_files(info) if not file.is_named):
@@ -153,7 +153,7 @@ def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
 
 
 def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
-    """Return the runs of a file that are this run, each with a note; an empty one with a note where none is."""
+    """Return the runs in a file that are this run, each with a note; without any, an empty run with a note."""
     try:
         runs = current_curves(file)
     except ValueError as error:
@@ -226,7 +226,7 @@ def metric_table(run: OpenRun) -> MetricTable:
 
 
 def read_table(run: OpenRun, version: str) -> MetricTable:
-    """Read the trainer's files, or the columns that an earlier look at the same files left."""
+    """Read the trainer's files, or the columns that an earlier look at the same files saved."""
     kept = read_columns(run.catalog.folder, version)
     if kept is not None:
         sources = msgspec.json.decode(kept.about, type=list[CurveSource])
@@ -254,7 +254,7 @@ def trainer_version(run: OpenRun) -> str:
 
 
 def current_version(run: OpenRun) -> str:
-    """Return what `trainer_version` does, of this moment."""
+    """Return the `trainer_version` of this moment."""
     states = []
     for source in run.format.trainer_files(run.info):
         with contextlib.suppress(OSError):

@@ -182,7 +182,7 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
 
 
 def masked_by_rule(run: OpenRun, split: str) -> dict[str, dict[int, MaskedShares]]:
-    """Return the shares by rule, then by step; of a rule with several thresholds those of the run's loss."""
+    """Return the shares by rule, then by step; a rule with several thresholds has those of the run's loss."""
     loss = loss_of(run)
     by_rule: dict[str, dict[int, MaskedShares]] = {}
     for shares in masked_shares(run, SampleQuery(splits=(split,))).shares:
@@ -196,7 +196,7 @@ def _is_of_loss(shares: MaskedShares, loss: RunLoss | None) -> bool:
 
 
 def usual_rules(run: OpenRun, rules: dict[str, dict[int, MaskedShares]]) -> list[str]:
-    """Return the rules that a run applies: its trainer's flags and that of its loss; all if none is known."""
+    """Return the rules that a run applies: its trainer's flags and the rule of its loss; all rules if none is known."""
     loss = loss_of(run)
     own = [name for name in (tokens.RECORDED, loss.rule if loss else "") if name in rules]
     return own or sorted(rules)

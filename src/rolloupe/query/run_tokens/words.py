@@ -121,7 +121,7 @@ class _SumsByWord:
         self.is_whole = not in_part
         """True if no word was left out."""
         self.is_known: Flags = partly == in_part
-        """The words of which no token is missing."""
+        """The words without missing tokens."""
 
     def __len__(self) -> int:
         return len(self.numbers)

@@ -83,8 +83,8 @@ def compared(
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 
-    The reference is `against`, else the best by reward, and for the best alone (`only`) the best of the others. Raises
-    `NotFound` for an unknown sample.
+    The reference is `against`, else the answer with the greatest reward. If `only` names that answer alone, the
+    reference is the best of the others. Raises `NotFound` for an unknown sample.
     """
     rows = group_rows(run, key)
     pairs = list(zip(group_keys(run, key, rows), rows, strict=True))

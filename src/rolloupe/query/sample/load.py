@@ -302,7 +302,7 @@ def source_of(run: OpenRun, key: SampleKey, locator: Locator) -> Source:
 
 
 def read_sample(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[Locator] = ()) -> Sample:
-    """Read a whole sample, annotated at `noted`. Raises `SourceChanged` if its file holds another one there by now."""
+    """Read a whole sample, annotated at `noted`. Raises `SourceChanged` if its file now holds another sample there."""
     sample = run.format.load_annotated(run.info, source_of(run, key, locator), locator, noted)
     _check(sample.row.key, key, locator)
     sample.key = key

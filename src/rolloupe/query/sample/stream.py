@@ -200,8 +200,8 @@ def _with_texts(run: OpenRun, groups: Sequence[Sequence[LocatedItem]]) -> Iterat
 def with_group_advantages(run: OpenRun, samples: Iterable[Sample]) -> Iterator[Sample]:
     """Yield samples; those with logprobs and without an advantage get one within their group.
 
-    The members that were trained on count: see `tokens.group_advantages`. A group of one has none, nor has a sample
-    with the values of a critic. One query serves the samples of a group that follow each other.
+    The members that were trained on count: see `tokens.group_advantages`. A group of one sample gets none, nor does a
+    sample with the values of a critic. One query serves the samples of a group that follow each other.
     """
     advantages: dict[SampleKey, float] = {}
     group = None

@@ -28,7 +28,7 @@ def why_none(run: OpenRun, query: SampleQuery) -> list[str]:
 
 
 def why_few(run: OpenRun, query: SampleQuery) -> list[str]:
-    """Say the same of a query with conditions on tokens or derived metrics, which some samples may lack."""
+    """Say the same, for a query whose conditions name tokens or derived metrics: some samples may lack these."""
     snapshot = run.snapshot()
     asks = replace(query, sort="index")
     return why_none(run, query) if needs_whole_index(asks, snapshot.metrics, snapshot.tags) else []

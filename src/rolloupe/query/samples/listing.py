@@ -62,7 +62,7 @@ class Listing(Protocol):
         """Return the rows from `offset` on, fewer at the end. `run` is the run of the list."""
 
     def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Return the place of a sample, of several attempts of the named one; None if it is not in the list."""
+        """Return the place of a sample, or of the named attempt; None if it is not in the list."""
 
 
 class Order(NamedTuple):

@@ -86,7 +86,7 @@ def derived_names(query: SampleQuery, metrics: Collection[str], tags: Collection
 
 
 def needs_whole_index(query: SampleQuery, metrics: Collection[str], tags: Collection[str]) -> bool:
-    """True for a query that names what the index writes behind the numbers: derived metrics, or tokens."""
+    """True for a query that names derived metrics or tokens, which the index writes after the numbers."""
     return bool(derived_names(query, metrics, tags) or token_texts(query))
 
 
@@ -156,7 +156,7 @@ def every(run: OpenRun, query: SampleQuery, columns: Sequence[str] | None = None
 def _page(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, columns: Sequence[str] | None
 ) -> tuple[Snapshot, list[SampleItem]]:
-    """One of all pages. If a piece of the index is gone, the page is queried again, on the run at that time."""
+    """Return one of all pages. If a piece of the index is gone, the page is queried again, on the run at that time."""
     for pause_s in (0.1, 0.5, 2.0, None):
         try:
             listing = listed(run, snapshot, query)

@@ -65,7 +65,7 @@ def keyed_values(
 
 
 def prompt_texts(run: OpenRun, pieces: Sequence[Piece], hashes: NDArray[np.int64]) -> dict[int, str]:
-    """Return the starts of the prompts with these hashes, by hash, of those that some pieces have."""
+    """Return, by hash, the starts of the prompts with these hashes, if some pieces have them."""
     sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
         GROUP BY prompt_hash"""
     wanted = {"wanted": pa.table({"prompt_hash": hashes})}

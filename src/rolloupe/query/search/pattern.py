@@ -36,7 +36,7 @@ Span = tuple[int, int]
 
 
 class SearchStopped(Exception):
-    """Raised within a search that is to end."""
+    """Raised within a search that must end."""
 
 
 class TextQuery(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,9 @@ class Pattern:
         return mask
 
     def possibly(self, column: pa.Array) -> Mask:
-        """Return which texts may contain a matching piece, whose end is not theirs; texts of tool calls are escaped."""
+        """Return which texts may match in a piece of them, which may end before they do; texts of tool calls are
+        escaped.
+        """
         if self.query.regex and _EDGES.search(self.query.text):
             return np.ones(len(column), np.bool_)
         mask = _mask(column, self._plain)

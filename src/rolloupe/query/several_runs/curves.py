@@ -1,7 +1,7 @@
 """Curves of many runs: the last, greatest, least and smoothed values of a metric; all their metrics; means over runs.
 
-A run is asked again only when it has changed. Values and metrics stop after some time, and say how many runs are left:
-asked again, they continue from there.
+A run is queried again only when it has changed. `metric_values` and `runs_catalogue` stop after some time, and return
+how many runs are left; the next call continues there.
 """
 
 import time
@@ -107,7 +107,7 @@ def _state_of(run: OpenRun) -> tuple[str, ...]:
 
 
 def _in_time(runs: Sequence[OpenRun], answer: Callable[[OpenRun], T], max_s: float) -> tuple[dict[str, T], int]:
-    """The answers about runs, by id, as many as take `max_s`, one at least; and the number of runs left."""
+    """At least one answer, and more until `max_s` have passed, by id of the run; and the number of runs left."""
     began, answers = time.monotonic(), dict[str, T]()
     with listing_once():
         for run in runs:
@@ -162,7 +162,7 @@ def group_curve(runs: Sequence[OpenRun], query: CurveQuery, shown: Range = ALL_S
 
 
 def _whole_curves(runs: Sequence[OpenRun], query: CurveQuery) -> list[Curve]:
-    """Return the whole curves of the runs that have it: after a cut, the means would be over other runs."""
+    """Return the whole curves of the runs that have it: after a cut, each mean would be over different runs."""
     plain = replace(query, options=replace(query.options, smooth=0, spread=False, band=""))
     curves, error = list[Curve](), BadQuery("a group of runs needs at least one run")
     with listing_once():

@@ -67,7 +67,7 @@ def _without_left_out(pieces: list[bytes], text: str) -> list[bytes] | None:
 
 
 def texts_of_tokens(sample: Sample) -> list[str]:
-    """Return the token strings of a sample as text. Of several tokens that make one character, the last has it."""
+    """Return the token strings of a sample as text. If several tokens make one character, the last token has it."""
     strings, spelling = sample.token_strings, spelling_of(sample)
     if spelling == "plain":
         return list(strings)
@@ -93,7 +93,7 @@ def each_readable(strings: Sequence[str]) -> list[str]:
 
 
 def _spelling(strings: Sequence[str]) -> Spelling:
-    """Return the spelling, which blanks and line breaks show; plain where most of these are plain."""
+    """Return the spelling, judged by blanks and line breaks: plain if most of these are plain."""
     different = {*strings}
     whole = "".join(different)
     if not any(sign in whole for sign in (*_BLANKS, *_MARK)):
@@ -246,7 +246,7 @@ def series_of(sample: Sample, total: int) -> list[SampleSeries]:
 
 
 def usual_update(names: Sequence[str], loss: RunLoss | None = None) -> str | None:
-    """Return the rule to begin with, of those that a sample suffices for: the run's own, else the recorded flags."""
+    """Return the first rule to show, among those that a sample suffices for: the run's own, else the recorded flags."""
     wanted = (loss.rule if loss else None, tokens.RECORDED, USUAL_UPDATE, *names)
     return next((name for name in wanted if name in names), None)
 
@@ -352,7 +352,7 @@ def encodable(text: str) -> str:
 
 
 def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:
-    """Return the role of each token; of one without a turn, only its place says whose it is: see `token_table`."""
+    """Return the role of each token. For a token without a turn, only its place decides: see `token_table`."""
     roles = [encodable(turn.role) for turn in sample.turns]
     places = turns.copy()
     if mask is not None:

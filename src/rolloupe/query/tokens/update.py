@@ -28,7 +28,7 @@ MOST_NAMES = 2**19  # names with sums: more than any vocabulary has token string
 
 
 class MassShares(NamedTuple):
-    """Parts of an update; those of the whole update are 1 together."""
+    """Parts of an update, as shares; the parts of the whole update sum to 1."""
 
     up: float
     down: float
@@ -126,7 +126,7 @@ class UpdateInputs(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """About the memory that it takes."""
+        """The approximate memory that it takes."""
         arrays = [array for array in vars(self.loss).values() if isinstance(array, np.ndarray)]
         names = sum(map(len, self.strings.known)) + 64 * len(self.strings.known)
         return sum(array.nbytes for array in (*arrays, self.roles.numbers, self.strings.numbers)) + names

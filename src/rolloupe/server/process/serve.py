@@ -51,7 +51,7 @@ READY = "ready"
 """Tells the command at the other end of an SSH connection that the port is open."""
 
 PORT_TAKEN = 98
-"""Exit code for the command at the other end of an SSH connection: the port that it has drawn is in use."""
+"""Exit code for the command at the other end of an SSH connection: its random port is in use."""
 
 PORT = 8080
 PORTS_TRIED = 50
@@ -87,7 +87,7 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 
 PATIENCE_S = 1.0
-"""The page first shows the runs that were found within this time, then the others as they are found."""
+"""The page first shows the runs found within this time, then each other run once it is found."""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
@@ -95,8 +95,8 @@ CLOSING_S = 0.5
 def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) -> None:
     """Show the runs at some paths until interrupted, or the one run that the place names.
 
-    With `over_ssh` the token comes by standard input, and the server ends with that: a command line would show the
-    token to everybody on the machine, and the viewer would outlive a lost connection.
+    With `over_ssh`, the server reads the token from standard input, and ends when that closes. A command line would
+    show the token to everybody on the machine, and the viewer would outlive a lost connection.
 
     Raises `UnreadablePath` for a missing path or tokenizer, `NotRecognised` if a given format does not fit,
     `BadQuery` for invalid options (such as a port in use).

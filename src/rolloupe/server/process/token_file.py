@@ -32,7 +32,7 @@ def default_folder() -> Path:
 
 
 def secrets_of(folder: Path | None = None, *, rotate: bool = False) -> Secrets:
-    """Read the secrets; draw new ones to rotate them, if they are missing, or if others could have read them."""
+    """Read the secrets. Draw new secrets to rotate them, if they are missing, or if others could have read them."""
     place = (folder or default_folder()) / NAME
     existing = None if rotate else _read(place)
     return existing or _draw(place, rotate=rotate)

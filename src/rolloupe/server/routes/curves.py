@@ -246,7 +246,7 @@ def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[byte
 def _table(runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: CurvesRequest) -> Table:
     """Return the columns of the curves of a run or of a group by name: step, x, then the numbers of each curve.
 
-    Leaves out curves that it lacks. Raises the error of an only curve of an only run.
+    Leaves out curves that it lacks. If there is one curve and one run, raises its error.
     """
     curves: list[Curve] = []
     is_only = len(asked) == len(body.runs) == 1 and not body.group_by

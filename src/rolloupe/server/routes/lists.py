@@ -56,7 +56,7 @@ async def list_reply(
 ) -> Response:
     """Reply with a page of a list: `make` returns the page, and the fields that `kind` has of its own.
 
-    Meanwhile `progress` says how far it is.
+    Meanwhile `progress` shows how much is done.
     """
     context, run = context_of(request), await context_of(request).run(request)
     parameters, version = request.query_params, run.version
@@ -177,7 +177,7 @@ async def export(request: Request) -> Response:
     scope = params.sample_query(parameters)
 
     def insight() -> contents.ReportedInsight | None:
-        """Look at the run as a whole; why findings were set aside is a person's note."""
+        """Return the findings and broken rules of the run; the reasons for setting findings aside count as notes."""
         aside = {} if state is None else findings_aside(state, run)
         why = {name: finding.why * has_notes for name, finding in aside.items()}
         return contents.insight_of(run, scope.splits, why) if has_findings else None

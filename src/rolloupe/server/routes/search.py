@@ -43,7 +43,7 @@ async def search(request: Request) -> Response:
 
 
 async def while_seen(stream: AsyncGenerator[bytes], may_go_on: Callable[[], bool]) -> AsyncIterator[bytes]:
-    """Yield the messages of a search until whoever searches may no longer see a run of it."""
+    """Yield the messages of a search until the person may no longer see one of its runs."""
     async with contextlib.aclosing(stream):
         async for message in stream:
             if not may_go_on():
@@ -81,7 +81,7 @@ async def hits(request: Request) -> Response:
     context, parameters = context_of(request), request.query_params
     running = context.searches.get(params.word(parameters, "search"), name_of(request))
     runs = await context.runs(request)
-    for run_id in running.runs:  # the person may have lost sight of one since
+    for run_id in running.runs:  # access to a run may have ended since
         runs.run(run_id)
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", TOLD, low=1, high=MAX_PAGE)

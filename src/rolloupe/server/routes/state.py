@@ -82,7 +82,7 @@ async def change(request: Request) -> Response:
 
 
 def check_may(person: Person, store: State, library: Runs, body: StateChange) -> None:
-    """Raise `Forbidden` for a change that takes more than this role, `NotFound` for one of a run that is hidden."""
+    """Raise `Forbidden` for a change that requires a higher role, `NotFound` for a change to a hidden run."""
     if body.by not in ("", person.name) and not person.is_admin:
         raise Forbidden(f"only an admin removes what {body.by} shares")
     if body.kind == "setting" or body.run or not body.owner:
@@ -132,7 +132,7 @@ def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[Locat
 
 
 def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> StateReply:
-    """Return the changes since a version, and their runs: for somebody of a team, of visible runs alone."""
+    """Return the changes since a version, and their runs; a member of a team gets those of visible runs alone."""
     known, page = store.owners(), store.items(since, STATE_CHARS)
     owners = {store.owner(run): run.id for run in library.runs} if known else {}
     visible = [one for one in known if person is None or one.key in owners or sees(person, one)]

@@ -1,4 +1,4 @@
-"""Routes for the tokens of one sample, and for what a step of training does to those of many."""
+"""Routes for the tokens of one sample, and for the update of many samples by a training step."""
 
 import contextlib
 import math

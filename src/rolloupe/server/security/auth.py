@@ -43,7 +43,7 @@ TICKET_S = 60.0
 """How long a ticket is valid."""
 MAX_TICKETS = 1024
 TICKET = re.compile(r"(?:^|&)ticket=([\w-]{1,64})$", re.ASCII)
-"""The last word of an address with a ticket."""
+"""The last parameter of an address with a ticket."""
 
 NEXT = "Open the address that the server printed (it ends in #token=...), or send 'Authorization: Bearer TOKEN'."
 

@@ -207,7 +207,7 @@ def is_foreign_fetch(scope: Scope) -> bool:
 
 
 def is_api(path: str) -> bool:
-    """True for the addresses that read or change data, and any that resemble them."""
+    """True for the addresses that read or change data, and for any address that resembles them."""
     return path == "/api" or path.startswith("/api/")
 
 

@@ -1,7 +1,7 @@
 """The layers of a team's server: people need a role, Prometheus needs a token, health checks need neither.
 
-The requests of one person are limited, by second and at a time. An answer has a bounded size, so this limits the memory
-that one person takes.
+The requests of one person are limited, both by second and at the same time. An answer has a bounded size, so this
+limits the memory that one person takes.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from rolloupe.server.threads import QUOTAS, Quotas
 
 EVENTS = "/api/events"
 BURST_S = 6.0
-"""After a pause, a person may send the requests of this many seconds at once: a page begins with many."""
+"""After a pause, a person may send the requests of this many seconds at once: a page begins with many requests."""
 
 UNDER_WAY = 32
 MOST_EVENT_STREAMS = 20

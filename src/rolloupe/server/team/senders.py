@@ -107,7 +107,7 @@ PROVIDER_S = 10.0
 SCOPE = "openid email profile"
 ISSUER = re.compile(r"oidc:(?P<issuer>https://\S+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/\S*)?)")
 VERIFIED = (None, True, "true")
-"""Values of `email_verified` for an address that may be a name: some providers write a word, some nothing."""
+"""Values of `email_verified` that allow an address as a name: some providers write a word, some nothing."""
 
 AGAIN = "Open the page again to log in."
 MISSING = "--users-from oidc needs authlib. Next: pip install 'rolloupe[serve]'"
@@ -285,7 +285,7 @@ def _cookie(scope: Scope, name: str) -> str:
 
 
 def _words(error: Exception) -> str:
-    """Return what failed: an error code, which a hostile link may hold, must look like one."""
+    """Return what failed. A hostile link may hold the error code, so only a code of the usual form is shown."""
     if isinstance(code := getattr(error, "error", None), str):
         return code if re.fullmatch(r"[a-z_]{1,60}", code) else "for a reason that no provider gives"
     return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

@@ -24,7 +24,7 @@ from rolloupe.storage import open_named
 
 ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9_.-]+):(?P<port>\d{1,5})")
 MODE = 0o660
-"""Who may open a Unix socket: its owner and its group, which the proxy belongs to."""
+"""The mode of a Unix socket: its owner and its group may open it, and the proxy belongs to the group."""
 
 
 class Listening(NamedTuple):

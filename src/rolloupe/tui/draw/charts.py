@@ -1,6 +1,5 @@
-"""Small charts of braille dots, two by four a cell, strips of blocks, and the axis of values.
-
-As on the page, a few far points do not press the rest of a curve flat: they are counted beside the chart.
+"""Small charts of braille dots (two by four in each cell), strips of blocks, and the axis of values. As on the page, a
+few far points do not flatten the rest of a curve: the chart counts them at its side.
 """
 
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ _DOTS = ((0x01, 0x02, 0x04, 0x40), (0x08, 0x10, 0x20, 0x80))
 
 
 def thinned(values: Values, width: int) -> list[int]:
-    """Return the ascending numbers of at most so many values: of neighbours the lowest and the highest one."""
+    """Return the ascending places of at most `width` values: the lowest and the highest of each stretch."""
     if len(values) <= width or width < PAIR:
         return list(range(len(values)))[:width]
     edges = [round(n * len(values) / (width // PAIR)) for n in range(width // PAIR + 1)]
@@ -53,7 +52,7 @@ def sparkline(values: Values, width: int) -> str:
 
 
 def block_of(share: float) -> int:
-    """Return the number of the block of a share of a whole: the lowest is nothing, and the highest all of it."""
+    """Return the number of the block for a share: the lowest block is 0, the highest is the whole."""
     return round(7 * share) if share in (0, 1) else max(1, min(6, round(7 * share)))
 
 
@@ -68,7 +67,7 @@ Points: TypeAlias = Sequence[tuple[int, float | None]]
 
 
 class Cell(NamedTuple):
-    """A cell of a chart: its dots, and the number of the curve that has some in it; of several curves the first."""
+    """A cell of a chart: its dots, and the number of the first curve with dots in it."""
 
     dots: str
     curve: int = 0
@@ -94,13 +93,13 @@ def span_of(curves: Sequence[Points]) -> tuple[int, int]:
 
 
 def column_of(step: int, span: tuple[int, int], width: int) -> int:
-    """Return the column of a step among so many, between the first step and the last."""
+    """Return the column of a step among `width` columns from the first step to the last."""
     start, stop = span
     return (step - start) * (width - 1) // max(1, stop - start)
 
 
 def _columns(points: Points, span: tuple[int, int], width: int) -> list[list[float]]:
-    """Return the lowest and the highest value of each column, or the last one before; nothing where none is known."""
+    """Return the lowest and the highest value of each column, else the last earlier value, else nothing."""
     by_column: dict[int, list[float]] = {}
     for step, value in points:
         values = by_column.setdefault(column_of(step, span, width), [])
@@ -136,14 +135,13 @@ MOST_LEFT_OUT = 20
 LEAST_POINTS = 8
 """No point of a shorter curve is left out."""
 NEAR = 1.5
-"""The axis may be this many times as high as the points that it must hold."""
+"""The axis may be at most this many times as high as the points that it must hold."""
 
 
 def axis_of(curves: Sequence[Values]) -> Ends:
-    """Return the ends of the axis: of all points, or without far ones if the others have a third of its height or less.
-
-    Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one or
-    those that it begins with, where a run learns.
+    """Return the ends of the axis: of all points, or without far points if the others fill at most a third of its
+    height. Each curve may lose the points farthest from its median: at most one in twenty, and neither the last point
+    nor the first points, where a run learns.
     """
     whole = bounds([value for values in curves for value in values])
     rest = [value for values in curves for value in _near(_finite(values))]
@@ -170,7 +168,7 @@ def _near(values: list[float]) -> list[float]:
     """Return the values of a curve that its axis must hold."""
     count, ordered = len(values), sorted(values)
     if count < LEAST_POINTS or ordered[count // 4] == ordered[count * 3 // 4]:
-        return values  # of a curve with equal quartiles the few other values are all that it shows
+        return values  # if the quartiles are equal, the few other values are all that the curve shows
     median, most = ordered[count // 2], max(1, count // MOST_LEFT_OUT)
     far = sorted(values, key=lambda value: -abs(value / 2 - median / 2))
     out = set(far[:most])

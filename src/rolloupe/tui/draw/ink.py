@@ -1,7 +1,7 @@
 """Lines as data: pieces of text with ink, cut or broken to a width. An ink names colours; a palette has them.
 
-Palettes have the colours of the page in light and dark, and the sixteen of an old terminal. Neutrals carry the
-interface, a hue carries a value, a role or a state.
+Palettes have the colours of the page in light and dark, and the sixteen of an old terminal. The interface is neutral; a
+hue shows a value, a role or a state.
 """
 
 import re
@@ -47,12 +47,12 @@ def width_of(line: Line) -> int:
 
 
 def safe(text: str, ink: Ink = PLAIN) -> Piece:
-    """Return a text from a run as a piece: every hostile character is visible in it, and it stays on its line."""
+    """Return a text from a run as a piece on one line, with every hostile character visible."""
     return visible_line(text), ink
 
 
 def joined(parts: Iterable[Line], gap: str = "  ") -> Line:
-    """Return lines as one, with a gap between those that hold anything."""
+    """Join lines into one, with a gap between lines that are not empty."""
     line: Line = []
     for part in parts:
         if part:
@@ -103,7 +103,7 @@ _NARROW = re.compile(
 """Characters that take one cell each."""
 
 MOST = 8
-"""Characters for each cell of a line, at most: marks without a width would else make it endless."""
+"""The most characters for each cell of a line: marks without a width would otherwise make a line endless."""
 
 
 def wrapped(text: str, width: int) -> Iterator[tuple[int, int]]:
@@ -139,7 +139,7 @@ def _paragraph(text: str, offset: int, width: int) -> Iterator[tuple[int, int]]:
 
 
 def _fitting(text: str, start: int, width: int) -> int:
-    """Return how far a line reaches, where characters take no cell, one or two. At least one character fits."""
+    """Return where a line ends, given that a character takes no cell, one cell or two. At least one character fits."""
     stop, most = start + width, min(len(text), start + MOST * width)
     while stop < most and cell_len(text[start:stop]) <= width:
         stop += width
@@ -187,10 +187,10 @@ COLOURS: dict[str, tuple[str, str, str]] = {
     "advantage-ink-neg": ("#793e99", "#ce9eec", "magenta"),
     "advantage-ink-pos": ("#006c6d", "#66cbc7", "cyan"),
 }
-"""By the name that the page has for it: in light, in dark, and of sixteen."""
+"""The colours by their names on the page: in light, in dark, and of the sixteen."""
 
 FAINTEST = 0.12
-"""What stands out a little can be seen."""
+"""The strength of the faintest tint: even the smallest value is visible."""
 LIGHT, DARK, SIXTEEN = 0, 1, 2
 
 
@@ -222,10 +222,11 @@ SIXTEEN_PALETTE = Palette("sixteen", SIXTEEN)
 PALETTES = {palette.name: palette for palette in (DARK_PALETTE, LIGHT_PALETTE, SIXTEEN_PALETTE)}
 
 _ON_GROUNDS = {"blue": "white", "magenta": "white"}
-"""Of sixteen colours, the ink on a coloured ground, whatever it means elsewhere: black on all others."""
+"""The ink on each coloured ground of the sixteen; black on every other ground."""
 
 _FAINT = ("ink-3", "role-system")
-"""Of sixteen colours, inks that are the usual one, fainter: some terminals draw bright black on black."""
+"""Inks that sixteen colours show as the usual ink, but dim: some terminals draw bright black as plain black.
+"""
 
 
 @lru_cache(4096)

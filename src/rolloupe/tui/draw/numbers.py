@@ -12,7 +12,7 @@ MISSING = "–"
 NOISE = 1e-13
 """Sums of rewards that should be zero are this close to it."""
 EXACT = 2**53 - 1
-"""Beyond it, floats are no exact whole numbers."""
+"""Beyond this, floats are not exact whole numbers."""
 
 _ONE, _TWO, _THREE = (Context(prec=digits, rounding=ROUND_HALF_UP) for digits in (1, 2, 3))
 _WHOLE = Context(prec=12, rounding=ROUND_HALF_UP)
@@ -85,12 +85,12 @@ def count(number: int, noun: str) -> str:
 
 
 def listed(most: int, number: int, noun: str) -> str:
-    """Return a number of things of which at most some are listed: `first 300 of 2,000 samples`."""
+    """Return a number of things, of which a list shows at most `most`: `first 300 of 2,000 samples`."""
     return f"first {most:,} of {count(number, noun)}" if number > most else count(number, noun)
 
 
 def exact(value: float | str | None) -> str:
-    """Return a value as exactly as a person may want it."""
+    """Return a value with up to ten digits."""
     if isinstance(value, str):
         return value
     if isinstance(value, float) and isfinite(value):
@@ -114,14 +114,14 @@ def reward_ink(place: float) -> str:
 
 
 class Scale(NamedTuple):
-    """`score`: from bad to good, of which `low` is the worst; `signed`: around zero; `none`: no colour."""
+    """`score`: from bad to good, with `low` as the worst value; `signed`: around zero; `none`: no colour."""
 
     kind: Literal["score", "signed", "none"] = "none"
     low: float = 0.0
     high: float = 1.0
 
     def place(self, value: float | None) -> float | None:
-        """Return the place of a value from 0 to 1, on a signed scale from -1 to 1; None if it has none."""
+        """Return the place of a value, from 0 to 1, or from -1 to 1 on a signed scale; None without a place."""
         if value is None or isnan(value) or self.kind == "none":
             return None
         if self.kind == "signed":

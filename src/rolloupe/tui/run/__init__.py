@@ -1,1 +1,1 @@
-"""The run behind the screen: the place in it, and the questions that screens ask in the background."""
+"""The run on the screen: the person's place in it, and the questions that screens ask in the background."""

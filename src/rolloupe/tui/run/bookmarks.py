@@ -24,7 +24,7 @@ class Bookmarks:
         return self._state
 
     def state(self) -> State | None:
-        """Return all that the person has added, None if nothing ever was; creates nothing."""
+        """Return the person's state, None if nothing was ever stored; creates nothing."""
         return self._opened() if State.is_there(self._folder) else None
 
     def has(self, run: OpenRun, key: SampleKey) -> bool:

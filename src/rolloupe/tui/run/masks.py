@@ -20,7 +20,7 @@ class Mask:
         return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
 
     def tokens(self, texts: Sequence[str]) -> list[str]:
-        """Return consecutive texts; the part of a match in each becomes one sign."""
+        """Return consecutive texts, with one sign in place of each text's part of a match."""
         if self._pattern is None:
             return list(texts)
         shown, nth = list(texts), 0

@@ -1,4 +1,4 @@
-"""Asks questions in background threads, so that the screen never waits: of each kind only the newest answer counts."""
+"""Asks questions in background threads, so the screen never waits. Only the newest answer of each kind counts."""
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
@@ -16,7 +16,9 @@ Failed = Callable[[str], None]
 
 
 class Questions:
-    """Two threads: one for what a person waits for, one for what takes long. Each failure goes to whoever asked."""
+    """Two threads: one for questions that a person waits for, one for long work. The asker of a question gets its
+    failure.
+    """
 
     def __init__(self, tell: Tell) -> None:
         self._tell = tell
@@ -45,7 +47,7 @@ class Questions:
         (self._slow if is_slow else self._quick).submit(answer)
 
     def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
-        """Do work that must be done, in its turn, even if the person leaves at once."""
+        """Do work that must be done, in order, even if the person leaves at once."""
         self._open += 1
 
         def answer() -> None:
@@ -79,11 +81,11 @@ class Questions:
         return self._open > 0
 
     def close(self) -> None:
-        """Ask no more, end what takes long, and wait for what is written."""
+        """Accept no more questions, end long work, and wait for pending writes."""
         for kind in self._numbers:
             self.forget(kind)
         for pool in (self._quick, self._slow):
-            pool.shutdown(wait=False)  # a question that is forgotten is not worked on
+            pool.shutdown(wait=False)  # skip a question that was forgotten
         if self._newest_write is not None:
             wait([self._newest_write])
 

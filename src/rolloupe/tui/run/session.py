@@ -1,4 +1,4 @@
-"""One run as the terminal sees it: its lists, its samples, its steps. Every method may take long, and asks `query`."""
+"""One run as the terminal sees it: its lists, its samples, its steps. Every method calls `query`, and may take long."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class ListPlace(Struct, frozen=True, kw_only=True):
 
 
 PAGE = 100
-"""Samples of a list that are asked for together."""
+"""The number of samples of a list to request together."""
 
 KEPT_PAGES = 32
 WAIT_S = 20.0
@@ -61,7 +61,9 @@ OTHERS_S = 0.5
 
 @dataclass
 class RunState:
-    """The run at this moment, for headers and pickers. What follows from its steps, perhaps thousands, is made once."""
+    """The run at this moment, for headers and pickers. Facts derived from its steps, perhaps thousands, are computed
+    once.
+    """
 
     version: str
     split: str
@@ -70,9 +72,9 @@ class RunState:
     """Of the split."""
     catalogue: Catalogue
     sorts: list[str]
-    """The numbers that samples can be sorted by: those of which the split has values."""
+    """The numbers to sort samples by: those with values in the split."""
     columns: list[str]
-    """Those of a list beside the preview: of reward, advantage and length those that vary."""
+    """The columns of a list beside the preview: reward, advantage and length, if they vary."""
     problems: int
     phase: str
     share: float
@@ -93,7 +95,7 @@ class RunState:
         return [summary.reward.mean for summary in self.steps]
 
     def shown(self, width: int) -> list[int]:
-        """Return the numbers of the steps that a curve of their rewards shows, in so many cells."""
+        """Return the numbers of the steps that a curve of rewards shows in `width` cells."""
         if width not in self._shown:
             self._shown[width] = thinned(self.rewards, width)
         return self._shown[width]
@@ -111,15 +113,15 @@ class SampleAt(NamedTuple):
     members: Sequence[SampleKey] = ()
     note: str = ""
     version: str = ""
-    """The state of the run in which it was read."""
+    """The version of the run at which the sample was read."""
 
     def is_same(self, other: "SampleAt") -> bool:
-        """Return whether both show one sample, perhaps read at different times."""
+        """Return whether both are the same sample, perhaps read at different times."""
         return self.sample is not None and other.sample is not None and self.sample.key == other.sample.key
 
 
 class Session:
-    """A run that is looked at."""
+    """The run on the screen."""
 
     def __init__(self, run: OpenRun, split: str = "") -> None:
         self.run = run
@@ -143,13 +145,12 @@ class Session:
         return ListPlace(split=split, step=max(steps))
 
     def place_to_come(self) -> ListPlace:
-        """Return where a run begins that has no sample yet."""
+        """Return where to begin in a run without samples."""
         return ListPlace(split=self.split or "train")
 
     def wait_for_samples(self, is_wanted: Callable[[], bool] = lambda: True) -> None:
-        """Wait until the index has a sample of the first split to show, or is complete.
-
-        Without a named split that is `train`, or after a while any other.
+        """Wait until the index has a sample of the first split to show, or is complete. Without a named split, the
+        first split is `train`, or after a while any other.
         """
         waited_s = 0.0
         while waited_s < WAIT_S and is_wanted() and not self.run.wait(PAUSE_S):
@@ -185,7 +186,7 @@ class Session:
         return query.groups_page(self.run, wanted, ["reward"], around)
 
     def open(self, place: ListPlace, number: int, key: SampleKey | None = None) -> SampleAt:
-        """Read a sample of a list: this one, if the list has it, else sample `number`, or the last one."""
+        """Read a sample of a list: `key`, if the list has it, else sample `number`, or the last sample."""
         version = self.run.version
         page = None
         if self._has(place.split):
@@ -232,7 +233,7 @@ class Session:
         changed_s = run.sources.changed_s()
         share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0
         catalogue = query.catalogue(run, split)
-        is_annotated = bool(run.snapshot().annotations)  # which adds values whose range is not known
+        is_annotated = bool(run.snapshot().annotations)  # annotations add values of unknown range
         numbers = [column for column in catalogue.columns if column.kind == "number" and column.name != "step"]
         varied = [c for c in numbers if c.low is not None or (is_annotated and c.source != "derived")]
         return RunState(
@@ -242,7 +243,7 @@ class Session:
         )  # fmt: skip
 
     def moved(self, place: ListPlace, split: str, step_of: Callable[[list[int]], int]) -> ListPlace:
-        """Return the same list at one of the steps of a split, of another one perhaps. Raises `NotFound`."""
+        """Return the same list at a step of a split, perhaps a different split. Raises `NotFound`."""
         dataset = place.dataset if split == place.split else ""
         return replace(place, split=split, dataset=dataset, step=step_of(self.steps(split)))
 
@@ -255,7 +256,7 @@ class Session:
 
 
 def near(steps: Sequence[int], step: int, by: int) -> int:
-    """Return the step that stands `by` steps after another one, or before it, or the last on that side."""
+    """Return the step that is `by` steps after a step, or before it, or the last step on that side."""
     after = [other for other in steps if other > step]
     before = [other for other in reversed(steps) if other < step]
     ahead = after if by > 0 else before

@@ -1,1 +1,1 @@
-"""The screens: what keys do, and which question follows from it."""
+"""The screens: what keys do, and which questions they ask."""

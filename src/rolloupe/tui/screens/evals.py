@@ -1,4 +1,4 @@
-"""`E`: the evaluations by step, and of each its prompts by steps: solved, lost, never solved."""
+"""`E`: the evaluations by step, and the prompts of each: solved, lost, never solved."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -119,7 +119,7 @@ class EvalsScreen(BackScreen[SampleKey]):
             self.ask("grid", lambda: query.grid(run, GridQuery(split=split, limit=PROMPTS)), take)
             return
         grid, split = self._grid, self._split
-        if number >= len(grid.prompts):  # clicked before the prompts were there
+        if number >= len(grid.prompts):  # clicked before the prompts appeared
             return
         prompt = grid.prompts[number]
         step = next((grid.steps[n] for n in range(len(grid.steps) - 1, -1, -1) if prompt.n[n] > 0), None)
@@ -142,7 +142,7 @@ class EvalsScreen(BackScreen[SampleKey]):
 
 
 def _facts(evaluation: EvalSummary) -> list[Line]:
-    """Return the newest step of an evaluation, its figures, and of how many prompts and samples they are."""
+    """Return the newest step of an evaluation, its figures, and the numbers of prompts and samples behind them."""
     if not evaluation.steps:
         return [[], []]
     last = evaluation.steps[-1]

@@ -68,9 +68,9 @@ class FoundSample(NamedTuple):
 class Walk:
     """Walks from a sample to the others of its split that show a text.
 
-    First come those further down the list, then those at later and at earlier steps with the text in their prompts or
-    responses, which the index knows; then those at other steps that show it elsewhere, for which every sample is read;
-    last those above in the list.
+    First come the samples further down the list. Then come samples at later and at earlier steps with the text in their
+    prompts or responses, which the index knows. Then come samples at other steps that show it elsewhere: for these,
+    every sample is read. Last come the samples above in the list.
     """
 
     def __init__(self, session: Session, place: ListPlace, number: int, text: str, blocks_of: BlocksOf) -> None:
@@ -84,7 +84,7 @@ class Walk:
         """True until the next sample is found."""
 
     def on(self, stopped: Stopped, tell: Tell) -> FoundSample | None:
-        """Go on to the next sample; None if there is no further one, or if the walk is stopped. Raises `BadQuery`."""
+        """Go to the next sample; None if no more samples match, or if the walk is stopped. Raises `BadQuery`."""
         self._stopped, self._tell = stopped, tell
         try:
             return next(self._samples, None)
@@ -148,7 +148,7 @@ class Finder:
         self._is_looking: Callable[[], bool] = lambda: False
         self._walk: Walk | None = None
         self._news = ""
-        """Names the step that the walk led to, before the first match there."""
+        """Words that name the step to which the walk led, until the first match there is passed."""
         self._reached: SampleKey | None = None
         """The sample that the walk has reached."""
 
@@ -166,11 +166,11 @@ class Finder:
             self._look_further()
 
     def begin(self, text: str) -> None:
-        """Look for a text from now on, in the next sample that comes."""
+        """Look for a text from now on, beginning with the next sample on the screen."""
         self.text, self._walk, self.current = text, None, -1
 
     def look(self, *, from_top: bool = True, keeps_place: bool = False) -> None:
-        """Mark the matches in the sample on the screen, as after another sample came, or the same one, read again."""
+        """Mark the matches in the sample on the screen, for example after it changed, or was read again."""
         if not self.text:
             return
         try:
@@ -195,7 +195,9 @@ class Finder:
             self._screen.tell(f"{news}{match} · Enter: next · Esc: clear")
 
     def _look_further(self) -> None:
-        """Look for the next sample with a match, if nobody looks yet; who moved since the last one begins there."""
+        """Look for the next sample with a match, unless a walk is under way. A walk begins at the sample to which the
+        person moved.
+        """
         screen, walk = self._screen, self._walk
         if self._is_looking():
             return

@@ -41,7 +41,7 @@ class FindingRow(NamedTuple):
     text: str
     facts: str
     samples: list[tuple[str, str]]
-    """Ids, and what each shows."""
+    """The ids of its samples, and what each sample shows."""
     is_aside: bool = False
 
 
@@ -56,7 +56,7 @@ class FindingsScreen(BackScreen[SampleKey]):
         self._lint: RunLint | None = None
         self._problems: list[Problem] = []
         self._aside: dict[str, FindingAside] | None = None
-        """By the names of findings; None until it is known which are set aside."""
+        """The findings that were set aside, by name; None until they are known."""
         self._rows: list[FindingRow] = []
 
     def body(self) -> Iterator[Widget]:
@@ -77,7 +77,7 @@ class FindingsScreen(BackScreen[SampleKey]):
             self._ask_when_indexed(name, asked)
 
     def _ask_when_indexed(self, name: str, asked: Query) -> None:
-        """Ask a question once the run is indexed, unless nobody wants to know any more."""
+        """Ask a question once the run is indexed, unless nobody wants the answer any more."""
         run, wanted = self.session.run, self.questions.wanted(name)
 
         def answer() -> Any:
@@ -92,7 +92,7 @@ class FindingsScreen(BackScreen[SampleKey]):
         self._show()
 
     def failed(self, kind: str, reason: str) -> None:
-        """Show all findings where nobody knows which are set aside."""
+        """Show all findings if it is unknown which were set aside."""
         super().failed(kind, reason)
         if kind == "aside":
             self._keep(_aside={})
@@ -111,7 +111,7 @@ class FindingsScreen(BackScreen[SampleKey]):
             rows.append(FindingRow("problem", problem.reason, f"{problem.source}{where}", []))
         self._rows = sorted(rows, key=lambda row: row.is_aside)
         height = NARROW_LINES if self.has_class("narrow") else WIDE_LINES
-        at = self._rows.index(chosen) if chosen in self._rows else 0  # rows that come later may go before it
+        at = self._rows.index(chosen) if chosen in self._rows else 0  # later rows may be inserted before it
         self.rows.fill(len(self._rows), self._row, at, height=height)
         self.redraw("title")
 
@@ -169,7 +169,7 @@ class FindingsScreen(BackScreen[SampleKey]):
 
 
 def row_of_finding(finding: "Finding", aside: FindingAside | None = None) -> FindingRow:
-    """Return the row of a finding, with what each of its samples shows; of one that was set aside, who did so."""
+    """Return the row of a finding, with what each of its samples shows, and who set it aside."""
     z, effect = f"z {finding.z:.1f}".replace("-", "−"), signed(finding.effect)
     won, has = ("less", "less of it") if finding.effect < 0 else ("more", "it")
     words_of_pair = (f"{won} of it, and the better reward", "its sibling, with the worse reward")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rolloupe.tui.screens.rollouts import Rollouts
 
 COLUMN, MARK = 38, 24
-"""The least width of a column; so many characters are marked where an answer departs from the best."""
+"""The least width of a column, and how many characters are marked where an answer departs from the best."""
 
 
 class AnswerColumn(NamedTuple):
@@ -41,7 +41,7 @@ class GroupAnswers(NamedTuple):
     """The group."""
 
     best: float | None
-    """The highest reward; None where no answer is better than another."""
+    """The highest reward; None if all answers have equal rewards."""
     columns: list[AnswerColumn]
     total: int
     prompt: str

@@ -1,4 +1,4 @@
-"""`m`: every curve of the run, as on the page, with those of other runs; a cursor on the curve goes to a step."""
+"""`m`: every curve of the run, as on the page, with those of other runs; the cursor on a curve leads to its step."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -31,7 +31,7 @@ OTHERS = 5
 
 
 class OtherCurves(NamedTuple):
-    """The same curve of other runs, with their names; how many runs lack it, and how many were not asked for it."""
+    """The same curve of other runs, with their names; how many runs lack it, and how many were not queried."""
 
     curves: list[tuple[str, Curve]]
     lacking: int = 0
@@ -39,7 +39,7 @@ class OtherCurves(NamedTuple):
 
 
 def others_of(runs: Sequence[OpenRun], entry: CurveEntry, is_wanted: Callable[[], bool]) -> OtherCurves:
-    """Read the curve of other runs, until there are as many as have a colour, or nobody wants it any more."""
+    """Read the curve of other runs, until each colour has a run, or nobody wants the curves any more."""
     curves: list[tuple[str, Curve]] = []
     for asked, run in enumerate(runs):
         if len(curves) == OTHERS or not is_wanted():
@@ -68,7 +68,7 @@ AROUND = 3
 
 
 class PlotArea(NamedTuple):
-    """What was drawn where: its first and last step, the cells of the chart."""
+    """Where a chart was drawn: its first and last step, and its cells."""
 
     span: tuple[int, int]
     width: int
@@ -84,7 +84,7 @@ class PlotArea(NamedTuple):
 def chart_lines(
     entry: CurveEntry, curve: Curve, at: int, others: OtherCurves, width: int, room: int
 ) -> tuple[list[Line], PlotArea | None]:
-    """Return a chart with the cursor on a point of the curve, in some lines, and where in them the curve is."""
+    """Return the lines of a chart with the cursor on a point of the curve, and where in them the curve is."""
     values, steps = values_of(curve), curve.steps.tolist()
     title: Line = [(" ", PLAIN), safe(entry.title, STRONG), ("  ", PLAIN), safe(entry.unit, DIM)]
     if not values:
@@ -92,7 +92,7 @@ def chart_lines(
     first, last = span = steps[0], steps[-1]
     curves, below = [], []
     for nth, (name, other) in enumerate([("", curve), *others.curves]):
-        # A chart is of the run that is looked at, however long the others are.
+        # The chart covers the steps of the run on the screen, even if other runs are longer.
         points = zip(other.steps.tolist(), values_of(other), strict=True)
         curves.append([(step, value) for step, value in points if first <= step <= last])
         if nth:
@@ -118,7 +118,7 @@ def chart_lines(
 
 
 def values_of(curve: Curve | None) -> list[float | None]:
-    """Return the values of a curve, None for those that no chart shows."""
+    """Return the values of a curve, with None for values that no chart can show."""
     if curve is None:
         return []
     return [value if np.isfinite(value) else None for value in curve.values.tolist()]
@@ -146,7 +146,7 @@ AGAIN_S = 2.0
 
 
 class SplitStep(NamedTuple):
-    """A point of a curve: its split, empty for what the trainer logged, and its step. The split may lack the step."""
+    """A point of a curve: its split (empty for the trainer's metrics) and its step. The split may lack the step."""
 
     split: str
     step: int
@@ -183,7 +183,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         self.set_interval(AGAIN_S, lambda: self._ask(split) if self.is_current and self._is_read else None)
 
     def _ask(self, split: str) -> None:
-        """Read the curves, unless the run is as it was; until they are there, the present ones stay."""
+        """Read the curves, unless the run is unchanged; until they are read, the present curves stay."""
         run = self.session.run
         if run.version != self._version:
             self._version = run.version
@@ -203,7 +203,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         return [[(" Metrics  ", STRONG), safe(self.rollouts.nav.place.split, ACCENT), (f"  {note}", PLAIN)]]
 
     def _answer(self, kind: str, work: Callable[[], A]) -> A | None:
-        """Return the answer to a question, or ask it; until the run's newer one is there, the present one stays."""
+        """Return the answer to a question, or ask it; until a newer answer arrives, the present one stays."""
 
         def keep(answer: A) -> None:
             self._answers[kind] = answer

@@ -1,4 +1,4 @@
-"""Where a person is in a run, and the run itself, read again as it is indexed, grows, and is opened again."""
+"""Where a person is in a run, and the run itself, which is read again when it grows, is indexed, or is reopened."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -24,7 +24,7 @@ class Navigator:
         self._questions = screen.questions
         self.shown = SampleAt(ListPlace(), 0, 0, None, None, note="Opening …")
         self.place, self.number = self.shown.place, 0
-        """Where the person wants to be: ahead of what is shown while an answer is awaited."""
+        """Where the person wants to be: ahead of the screen while an answer is awaited."""
 
     @property
     def session(self) -> Session:
@@ -54,13 +54,13 @@ class Navigator:
 
     def to_step(self, by: int) -> None:
         place, state = self.place, self._screen.live.split_state
-        if state is None:  # a moment after another split was chosen
+        if state is None:  # just after a different split was chosen
             self._go_to_split(place.split, lambda steps: near(steps, place.step, by))
         else:
             self._to_step_of([summary.step for summary in state.steps], by, "step")
 
     def along_curve(self, by: int) -> None:
-        """Go to a step before or after in the curve of the first line: of thousands it shows a few."""
+        """Go to the previous or the next step of the curve in the first line, which shows a few of thousands."""
         state = self._screen.live.split_state
         if state is None:
             self.to_step(by)
@@ -77,7 +77,7 @@ class Navigator:
     # To a place
 
     def change(self, **fields: object) -> None:
-        """Go to the first sample of the list with another step, order or filter."""
+        """Go to the first sample of a list with a different step, order or filter."""
         self.go(replace(self.place, **fields), 0)
 
     def go(self, place: ListPlace, number: int, key: SampleKey | None = None) -> None:
@@ -116,12 +116,12 @@ class Navigator:
         self.go(place if has_it else replace(place, where="", dataset="", is_discarded=False), 0, key)
 
     def go_to_split(self, split: str) -> None:
-        """Go to another split, at the same step if it has it, else at its newest one."""
+        """Go to a different split: to the same step if the split has it, else to its newest step."""
         step = self.place.step
         self._go_to_split(split, lambda steps: step if step in steps else steps[-1])
 
     def go_to_point(self, point: SplitStep | None) -> None:
-        """Go to the samples of a point of a curve; of a step without samples to the nearest that has some."""
+        """Go to the samples of a point of a curve, or of the nearest step with samples."""
         if point is not None:
             split = point.split or self.place.split
             self._go_to_split(split, lambda steps: min(steps, key=lambda step: abs(step - point.step)))
@@ -131,7 +131,7 @@ class Navigator:
         self._screen.ask("split", lambda: session.moved(place, split, step_of), lambda target: self.go(target, 0))
 
     def go_to_run(self, run: OpenRun) -> None:
-        """Look at another of the open runs, once it has a sample: it may not be indexed yet."""
+        """Show a different open run, once it has a sample: it may not be indexed yet."""
         screen, session, wanted = self._screen, Session(run), self._questions.wanted("other run")
         self._questions.forget("find")
         screen.tell(f"Opening {run.id} …")
@@ -149,7 +149,7 @@ AGE_S = 5.0
 
 
 class LiveRun:
-    """The open run and its newest known state. It moves the person where the run leaves no other choice."""
+    """The open run and its newest known state. It moves the person only if the run leaves no other choice."""
 
     def __init__(self, screen: "Rollouts") -> None:
         self._screen = screen
@@ -197,14 +197,14 @@ class LiveRun:
         self._screen.ask("state", lambda: self.session.state(split), self._take_state)
 
     def _listen(self, kind: str, run: OpenRun | None) -> None:
-        """Hear from a thread of the index that a run has changed, is there, or was opened again."""
+        """Receive from a thread of the index that a run has changed, was found, or was reopened."""
         if kind == "run":
             self.hear(run)
         else:
             self._screen.app.call_later(self.change_run)
 
     def hear(self, run: OpenRun | None) -> None:
-        """Look at a run again that has changed: the phase of its index and its end change without its version."""
+        """Read a changed run again: the phase of its index and its end change without its version."""
 
         def look_again() -> None:
             self.is_due = False
@@ -215,7 +215,7 @@ class LiveRun:
             self._screen.app.call_later(self._screen.set_timer, REST_S, look_again)
 
     def change_run(self) -> None:
-        """Look at the run that took the place of the present one, unless the person has changed it meanwhile."""
+        """Show the run that replaced the present one, unless the person has chosen a different run meanwhile."""
         before = self.session.run
         run = next((run for run in self.library.runs if run.id == before.id), before)
         if run is before:
@@ -254,7 +254,7 @@ class LiveRun:
         self._screen.show_places()
 
     def _after_change(self, before: RunState, now: RunState) -> None:
-        """Show what came: the new step to one who follows, else more samples of the same step."""
+        """Show what is new: the new step if the person follows, else more samples of the same step."""
         nav = self._screen.nav
         old, new = (state.step(nav.place.step) for state in (before, now))
         if not before.splits and now.splits and not self.session.split:
@@ -265,7 +265,7 @@ class LiveRun:
             nav.again()
 
     def set_ready(self) -> None:
-        """Let the keys be pressed that were kept until the state of the run is known."""
+        """Press the keys that were kept until the state of the run is known."""
         if not self.is_ready:
             self.is_ready = True
             self._screen.press_kept()

@@ -1,4 +1,4 @@
-"""The screens over the main one: each is left once, and only while it is on top; `?` shows the keys of one."""
+"""The screens over the main screen. A person leaves each once, and only while it is on top; `?` shows its keys."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, ClassVar, TypeVar
@@ -25,17 +25,17 @@ T = TypeVar("T")
 
 
 class OverScreen(Screen[T]):
-    """A screen over another one."""
+    """A screen that covers the previous one."""
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Leave. A key or an answer that comes later, or for a screen that is covered, has no effect.
+        """Leave the screen. Later keys and answers have no effect, nor do those for a covered screen.
 
-        Textual takes away whichever screen is on top: the next one, or the app with the last.
+        Textual would remove the screen on top, which may be a different one, or the last, with which the app ends.
         """
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def misses(self, key: events.Key) -> bool:
-        """Return whether a key is for another screen, since this one is covered or left. The app hands it on."""
+        """Return whether a key is for a different screen, because this one is covered or left. The app passes it on."""
         if not self.is_active:
             aim(key, None)
         return not self.is_active
@@ -84,7 +84,7 @@ class HelpPane(LinePane):
 
 
 class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
-    """The keys; any of those that close, or `?`, leaves."""
+    """The help: a list of keys. Any closing key, or `?`, leaves it."""
 
     def __init__(self, keys: Iterable[KeyHelp]) -> None:
         super().__init__()
@@ -118,7 +118,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
     KEYS: ClassVar[tuple[KeyHelp, ...]] = ()
     """What each key does, also for the foot of the screen and for `?`."""
     AT_ONCE: ClassVar[tuple[str, ...]] = ("help", "back")
-    """Actions that need nothing that is still being read."""
+    """Actions that do not wait for data."""
 
     def __init__(self, rollouts: "Rollouts") -> None:
         super().__init__()
@@ -129,11 +129,11 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         """Why the newest questions failed, by their kind."""
         self._message = ""
         self._kept: list[events.Key] = []
-        """Keys that came while there was nothing yet to act upon, in their order."""
+        """Keys that came before the data for them, in order."""
 
     @property
     def session(self) -> Session:
-        """The run, which may be opened again meanwhile."""
+        """The run, which may be reopened meanwhile."""
         return self.rollouts.live.session
 
     def compose(self) -> ComposeResult:
@@ -163,11 +163,11 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
 
     @property
     def is_reading(self) -> bool:
-        """True while what the keys act upon is not there yet."""
+        """True while the data that keys act on is missing."""
         return False
 
     def must_wait(self, action: str) -> bool:
-        """Return whether an action needs what is still being read."""
+        """Return whether an action needs data that is still being read."""
         return self.is_reading and action not in self.AT_ONCE
 
     def _waits(self, key: events.Key) -> bool:
@@ -175,7 +175,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         return not self._failures and self.must_wait(action)
 
     def ask(self, kind: str, work: Callable[[], A], then: Callable[[A], object], *, is_slow: bool = False) -> None:
-        """Ask a question, whose answer nobody waits for once the person has left."""
+        """Ask a question. Its answer is dropped once the person has left."""
         self._asked.add(kind)
         self._failures.pop(kind, None)
 
@@ -186,7 +186,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         self.questions.ask(kind, work, take, lambda reason: self.failed(kind, reason), is_slow=is_slow)
 
     def press_kept(self) -> None:
-        """Press the keys that were kept, once there is something to act upon."""
+        """Press the kept keys, once the data for them is there."""
         if self._kept and self.is_active and not self._waits(self._kept[0]):
             kept, self._kept = self._kept, []
             self.redraw("keys")
@@ -203,7 +203,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         self.redraw("keys")
 
     def dismiss(self, result: T | None = None) -> AwaitComplete:
-        """Leave, and wait for no answer any more."""
+        """Leave, and drop the answers that are still open."""
         for kind in self._asked if self.is_active else ():
             self.questions.forget(kind)
         return super().dismiss(result)
@@ -217,7 +217,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
             self.set_class(is_so, name)
 
     async def on_key(self, event: events.Key) -> None:
-        """Do what the table of this screen says, once there is something to act upon."""
+        """Do the action that the table of this screen has for a key, once the data for it is there."""
         action = actions_of(self.KEYS).get(event.key)
         if self.misses(event) or (action is None and not self._kept):
             return
@@ -241,7 +241,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         return self.query_one(RowList)
 
     def action_choose(self) -> None:
-        """Open the row under the cursor: at once, for the next key may be for what it opens."""
+        """Open the row under the cursor at once: the next key may be for the screen that opens."""
         if isinstance(self.pane, RowList) and self.pane.total:
             self.choose(self.pane.cursor)
 

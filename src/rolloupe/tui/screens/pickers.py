@@ -1,4 +1,4 @@
-"""A list to choose from, which typing narrows, and what the main screen offers in it: runs, splits, steps, orders."""
+"""A list to choose from, which typing narrows, and its uses on the main screen: runs, splits, steps, orders."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -71,11 +71,11 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         return [[*padded([safe(f" {text}")], max(0, width - sum(len(fact) for fact, _ in facts))), *facts]]
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        if event.value != self._typed:  # else it is narrowed already
+        if event.value != self._typed:  # otherwise the list is narrowed already
             self._narrow(event.value)
 
     def _narrow(self, text: str) -> None:
-        """Keep the choices that hold every typed word: first what is typed, then what begins with it."""
+        """Keep the choices that contain every typed word: exact matches first, then those that begin with the text."""
         self._typed, typed = text, text.lower().strip()
         words = typed.split()
         texts = [choice.text.lower() for choice in self._choices]
@@ -94,14 +94,14 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
         if event.key == "escape":
             event.stop()
             self.dismiss(None)
-        elif event.is_printable and event.character and self.focused is None:  # pressed before there was a line
+        elif event.is_printable and event.character and self.focused is None:  # pressed before the line appeared
             event.stop()
             line.insert_text_at_cursor(event.character)
         elif event.key == "enter" and self.focused is not self.rows:
             event.stop()
             event.prevent_default()
             value = line.value
-            if value != self._typed:  # who types quickly presses Enter before the list is narrower
+            if value != self._typed:  # a quick person presses Enter before the list is narrowed
                 self._narrow(value)
             self._choose(self.rows.cursor)
         elif event.key in ("up", "down", "pageup", "pagedown") and self.focused is not self.rows:
@@ -111,7 +111,7 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
 
 
 def pick(app: App[None], title: str, choices: Mapping[T, Choice], current: object, then: Callable[[T], object]) -> None:
-    """Have a person choose, then call `then` with the key of the choice; one who leaves has chosen nothing."""
+    """Let a person choose, then call `then` with the key of the choice; not if the person leaves."""
     keys = list(choices)
 
     def take(number: int | None) -> None:
@@ -145,7 +145,7 @@ def pick_step(screen: "Rollouts") -> None:
 
 
 def pick_split(screen: "Rollouts") -> None:
-    """Choose a split, or of several evaluations all together."""
+    """Choose a split, or all evaluations together."""
     assert screen.live.state is not None
     choices = {}
     for split in screen.live.state.splits:
@@ -224,4 +224,4 @@ PICKERS = {
     "fields": pick_fields,
     "dataset": pick_dataset,
 }
-"""By the names that keys have for them."""
+"""The pickers, by the names of their actions in the table of keys."""

@@ -41,21 +41,21 @@ A = TypeVar("A")
 
 ACTIONS = actions_of(KEYS)
 OF_SAMPLE = ("tokens", "group", "bookmark", "copy")
-"""What is done with the sample on the screen."""
+"""Actions on the sample on the screen."""
 LEAST_KEYS = 2
-"""So many of the last keys of the table need no run."""
+"""How many keys at the end of the table need no run."""
 
 FIND_HINT = "Enter: find, then the next match · Esc: close"
 SEARCH_HINT = "text in prompts and responses of the run · Enter: search · Esc: close"
 FILTER_HINT = "e.g. reward < 0.1 and turns > 3 · Tab: complete · Enter: go · Esc: close"
-"""What the foot says beside the line to type into."""
+"""The hint in the foot, beside the line to type into."""
 
 
 class Rollouts(PaneKeys, Screen[None]):
     """Samples of a run, one at a time."""
 
     class Ready(Message):
-        """The steps, splits and columns of the run are known, and the sample is read: keys have something to do."""
+        """Sent once the steps, splits and columns of the run are known and the sample is read: keys can act now."""
 
     BINDINGS = [Binding(",".join(key.keys), key.action, key.meaning, show=False) for key in KEYS]  # noqa: RUF012
 
@@ -77,7 +77,7 @@ class Rollouts(PaneKeys, Screen[None]):
         return self.nav.is_moving and not self.prompt.is_open and ACTIONS.get(key) in OF_SAMPLE
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool:
-        """Refuse what needs a run until there is one."""
+        """Refuse actions that need a run until a run is open."""
         del parameters
         return self.live.opened is not None or action in ("help", "theme")
 
@@ -180,7 +180,7 @@ class Rollouts(PaneKeys, Screen[None]):
         if not self.is_mounted:  # a key came first
             return
         self.bar("foot").changed()
-        if (tokens := self._tokens) is not None and not is_alarm:  # its title has what failed
+        if (tokens := self._tokens) is not None and not is_alarm:  # its title shows the failure
             tokens.tell(message)
 
     def failed(self, kind: str, reason: str) -> None:
@@ -194,7 +194,7 @@ class Rollouts(PaneKeys, Screen[None]):
             tokens.failed(kind, reason)
 
     def _stay(self) -> None:
-        """Stay where the shown sample is; a wrong filter can be mended."""
+        """Stay at the shown sample; the person can correct a wrong filter."""
         typed = self.nav.place.where if self.nav.place.where != self.nav.shown.place.where else None
         self.nav.stay()
         self.press_kept()
@@ -207,7 +207,7 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def begin(self, library: Library, session: Session, first: SampleAt, mask: Mask) -> None:
         if self.live.opened is not None and self.live.opened.run.id != session.run.id:
-            self.nav.shown = self.nav.shown._replace(sample=None)  # two runs may have samples of the same id
+            self.nav.shown = self.nav.shown._replace(sample=None)  # two runs may have samples with the same id
         self.live.begin(library, session)
         self.mask = mask
         self.side.clear()
@@ -243,7 +243,7 @@ class Rollouts(PaneKeys, Screen[None]):
         self.press_kept()
 
     def press_kept(self) -> None:
-        """Have the app press the keys that it kept for the sample, or for the state of the run."""
+        """Let the app press the keys that it kept for the sample, or for the state of the run."""
         if self.live.is_ready:
             self.post_message(self.Ready())
 
@@ -258,13 +258,13 @@ class Rollouts(PaneKeys, Screen[None]):
         return [block for block in samples.blocks_of(sample, self.mask) if self.fields[block.field]]
 
     def _show_bookmark(self, key: SampleKey, is_set: bool) -> None:
-        """Show whether a sample is bookmarked, if it is still the one on the screen."""
+        """Show whether a sample is bookmarked, if it is still on the screen."""
         if self.nav.key == key and is_set != self.is_bookmarked:
             self.is_bookmarked = is_set
             self.bar("head").changed()
 
     def on_screen_suspend(self) -> None:
-        """Show the keys again to who comes back from another screen, or the message that came meanwhile."""
+        """Show the keys again when the person returns from a screen, or a message that came meanwhile."""
         if self.live.opened is not None and not self.finder.text:
             self.tell("")
 
@@ -351,7 +351,7 @@ class Rollouts(PaneKeys, Screen[None]):
     # Keys that open other screens
 
     def _has_sample(self) -> bool:
-        """Return whether there is a sample on the screen; without one, tell the person so."""
+        """Return whether there is a sample on the screen; if not, notify the person."""
         if self.nav.key is None:
             self.tell("There is no sample here.")
         return self.nav.key is not None

@@ -44,7 +44,7 @@ STRIP = 16
 def group_row(group: Group, scale: Scale, mask: Mask, strip: int, width: int) -> Line:
     """Return a group of a list: its mean reward, the reward of each member, and the start of the prompt."""
     rewards = [value if isinstance(value, int | float) else None for value in group.cells[0]]
-    if len(rewards) > STRIP:  # some, from the lowest to the highest
+    if len(rewards) > STRIP:  # a selection, from the lowest to the highest
         rewards.sort(key=lambda value: (value is None or isnan(value), value or 0.0))
         rewards = [rewards[round(n * (len(rewards) - 1) / (STRIP - 1))] for n in range(STRIP)]
     cells: Line = []  # the higher the better, and coloured
@@ -77,7 +77,7 @@ def value_of(item: SampleItem, name: str) -> float | None:
 
 
 class Picker(NamedTuple):
-    """A choice in the left pane: its key, its name, and what is chosen."""
+    """A choice in the left pane: its key, its name, and the chosen value."""
 
     key: str
     name: str
@@ -85,7 +85,7 @@ class Picker(NamedTuple):
 
 
 def pickers_of(run: str, place: ListPlace) -> Iterator[Picker]:
-    """Yield what is chosen: the run, the list of samples, and what limits it."""
+    """Yield the choices: the run, the list of samples, and its limits."""
     yield Picker("1", "run", run)
     yield Picker("2", "split", place.split)
     yield Picker("3", "step", str(place.step))
@@ -135,7 +135,7 @@ class Sidebar(Vertical):
         self.pickers: Sequence[Picker] = ()
         self._columns: Sequence[str] = ("reward",)
         self._pages: dict[int, SamplePage | GroupPage | None] = {}
-        """None for a page that is asked for."""
+        """The pages, by their numbers; None for a requested page."""
         self._total = 0
 
     def compose(self) -> ComposeResult:
@@ -177,7 +177,7 @@ class Sidebar(Vertical):
         return [ends([(f" {' '.join(f'{name:>7}' for name in names)}", DIM)], [(f"{self._total:,} ", DIM)], width)]
 
     def _row(self, number: int, width: int) -> list[Line]:
-        """Return a row, a blank one until its page is there."""
+        """Return a row, blank until its page is read."""
         if number // PAGE not in self._pages:
             self._pages[number // PAGE] = None
             self._want_page(number)

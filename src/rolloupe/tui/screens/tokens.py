@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class TokenPane(LinePane):
-    """Tokens. Tells when the cursor or the series is another."""
+    """The tokens in lines. Sends a message when the cursor or the series changes."""
 
     class Changed(Message):
-        """Another token or series is chosen."""
+        """A different token or series is chosen."""
 
     def __init__(self) -> None:
         super().__init__(id="tokens")
@@ -41,7 +41,9 @@ class TokenPane(LinePane):
         self._furthest: list[int] = []
 
     def show(self, tokens: TokenSheet | None, *, keeps_place: bool = False) -> None:
-        """Show the tokens of another sample, tinted by the same series if it has it; of the same one, stay there."""
+        """Show the tokens of a sample, tinted by the same series if it has that. The cursor stays if the sample is the
+        same.
+        """
         self.tokens = tokens
         first, total = (tokens.first, tokens.page.total) if tokens else (0, 1)
         self.cursor = max(first, min(self.cursor, total - 1)) if keeps_place else first

@@ -40,7 +40,7 @@ STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), 
 
 
 def facts_of(sample: Sample) -> dict[str, float | str | None]:
-    """Return every fact of a sample by the name that a person filters by; first those that all samples have."""
+    """Return every fact of a sample by its name in filters; the facts that all samples have come first."""
     row, written_by = sample.row, policy(sample)
     known = {
         "prompt_tokens": row.prompt_tokens, "response_tokens": row.response_tokens, "total_tokens": row.total_tokens,
@@ -58,7 +58,7 @@ def facts_of(sample: Sample) -> dict[str, float | str | None]:
 
 
 def as_value(value: object, *, is_text: bool = False) -> float | str | None:
-    """Return a value of the wire as a plain one; what is no text may be a number that JSON lacks."""
+    """Return a value of the wire as a plain value; a text in place of a number is a number that JSON lacks."""
     if not is_text and value in ("NaN", "Infinity", "-Infinity"):
         return float(str(value))
     return value if isinstance(value, float | int | str) or value is None else str(value)
@@ -99,17 +99,17 @@ def named_figure(name: str, value: float | str | None, scale: Scale) -> Line:
 
 SPARK = 24
 MORE = 14
-"""Cells for the number of figures that have no room, and the key that shows them."""
+"""Cells for the count of figures without room, and for the key that shows them."""
 
 NARROW = 100
-"""In a narrower window the left pane is folded away."""
+"""In a narrower window, the left pane is hidden."""
 
 WIDE, TALL = 160, 45
-"""From so many columns or lines on, lists have more room."""
+"""In a window with at least this many columns or lines, lists have more room."""
 
 
 def size_classes(width: int, height: int) -> dict[str, bool]:
-    """Return what is true of a window: the style sheet has rules for it."""
+    """Return the classes of a window of this size, for which the style sheet has rules."""
     return {"narrow": width < NARROW, "wide": width >= WIDE, "tall": height >= TALL}
 
 
@@ -177,7 +177,7 @@ def step_at(state: RunState, line: Line, x: int) -> int | None:
 
 
 def curve_steps(state: RunState, header: Sequence[Line]) -> list[int]:
-    """Return the steps of the curve in the first line of the screen, or those it would show if it had room."""
+    """Return the steps of the curve in the first line of the screen, or the steps that it would show if it had room."""
     width = spark_place(header[0])[1] if header else 0
     return [state.steps[number].step for number in state.shown(width or SPARK)]
 
@@ -198,7 +198,7 @@ VIEWS = (("text", "Text"), ("table", "Table"), ("tokens", "Tokens"))
 def sample_lines(
     at: SampleAt, scales: Mapping[str, Scale], is_shown: Mapping[str, bool], marks: Marks, width: int
 ) -> Sequence[Line]:
-    """Return the lines above a sample: where it stands, its id, its figures."""
+    """Return the lines above a sample: its place, its id, its figures."""
     if at.sample is None:
         return [[(" ", PLAIN), (text, PLAIN)] for text in folded(at.note, width - 2)]
     key, members = at.sample.key, at.members
@@ -288,16 +288,16 @@ ROLES = {"system": "role-system", "user": "role-user", "human": "role-user", "to
 
 
 class TextBlock(NamedTuple):
-    """A text with a name, and lines of facts beside it. Nothing in the text is hostile any more."""
+    """A text with a name, and lines of facts beside it. The text has no hostile characters left."""
 
     field: str
     """The field that shows or hides it."""
     margin: list[Line]
-    """Shown at its left; in a narrow window on one line above it."""
+    """Shown to the left of the text, or in a narrow window on one line above it."""
     text: str
     runs: Sequence[Run] = ()
     is_row: bool = False
-    """True for a row of a table: no blank line parts it from the next."""
+    """True for a row of a table: no blank line separates it from the next block."""
 
 
 def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
@@ -342,7 +342,7 @@ TAB = 4
 
 
 def shown(text: str) -> str:
-    """Return a text that is fit for the screen."""
+    """Return a text that is safe on the screen."""
     return visible(text.replace("\t", " " * TAB))
 
 
@@ -353,7 +353,7 @@ def _named(field: str, margin: Line, text: str) -> TextBlock:
 def as_text(value: Any) -> str:
     """Return a value of a record as text: JSON on several lines, if it holds others.
 
-    Numbers that JSON lacks are as Python writes them, and so is what no JSON can hold.
+    Numbers and other values that JSON lacks are as Python writes them.
     """
     if not isinstance(value, list | dict):
         return exact(value) if isinstance(value, float) else str(value)
@@ -405,7 +405,7 @@ class Fields(Mapping[str, bool]):
         self._chosen[name] = not self[name]
 
     def in_table(self, name: str) -> bool:
-        """Return whether a table shows a field: unless a person hid it."""
+        """Return whether a table shows a field: it does unless a person hid the field."""
         return self._chosen.get(name, True)
 
     def __getitem__(self, name: str) -> bool:

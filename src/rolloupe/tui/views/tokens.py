@@ -23,7 +23,7 @@ from rolloupe.tui.run.masks import Mask
 FIRST = ("kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs")
 """Series to begin with, of those that a sample has."""
 FLAGS = ("loss_mask", "attention_mask", "is_masked", "is_masked_high", "is_masked_low")
-"""Flags that a trainer recorded: numbers, but no values to compare."""
+"""Flags that a trainer recorded: they are numbers, but not values to compare."""
 
 CLIPPED = 0.01
 """The share of the values beyond either end."""
@@ -34,7 +34,7 @@ REACH = 1000
 SAME = 1e-6
 """Values that differ by less than float32 can tell are equal."""
 SIDES = 0.9
-"""If most values are this close to the end, they differ by their sides alone, and all keep their tints."""
+"""If most values are this close to an end, they differ only by their side, and all keep their tints."""
 
 _RATIO, _LOW_WORST = re.compile(r"(?!log)(.*_)?ratio"), re.compile(r"(.*_)?(logprobs|probability)")
 
@@ -49,7 +49,7 @@ class TokenScale(NamedTuple):
     high: float
     is_two_sided: bool = False
     quiet: float = 0.0
-    """Around the middle, this share of either side has no tint."""
+    """This share of either side, next to the middle, has no tint."""
     is_down: bool = False
     """The tint grows towards the low end."""
 
@@ -112,7 +112,7 @@ def _two_sided(ends: "Ends | Floats", values: Floats) -> TokenScale:
 
 
 def _between(ordered: Floats) -> Ends:
-    """Return the ends of values without the outermost hundredths; if these are the same, the ends of all."""
+    """Return the ends of values without the outermost hundredths; if these ends are equal, the ends of all values."""
     low, high = (float(end) for end in np.quantile(ordered, (CLIPPED, 1 - CLIPPED)))
     return (low, high) if low < high else (float(ordered[0]), float(ordered[-1]))
 
@@ -135,12 +135,12 @@ LONGEST = 200
 
 
 class TokenSheet(NamedTuple):
-    """The tokens from the first that has a text."""
+    """The tokens, beginning with the first that has a text."""
 
     page: TokenPage
     first: int
     texts: list[str]
-    """By token from `first` on: as shown, with line breaks as `↵`."""
+    """The text of each token from `first` on, as shown: with line breaks as `↵`."""
     roles: list[str]
     update: TokenUpdate | None
     rule: str
@@ -199,7 +199,7 @@ def rows_of(texts: Sequence[str], width: int) -> list[tuple[int, int]]:
     start = used = 0
     for n, text in enumerate(texts):
         cells = len(text) if len(text) <= LONGEST and text.isascii() else cell_len(shown_text(text))
-        cells = max(1, cells)  # marks without a width would else fill a line without end
+        cells = max(1, cells)  # marks without a width would otherwise make a line endless
         if used and used + cells > width:
             rows.append((start, n))
             start, used = n, 0
@@ -211,14 +211,14 @@ def rows_of(texts: Sequence[str], width: int) -> list[tuple[int, int]]:
 
 
 def tints(scale: TokenScale, strengths: tokens.Floats) -> list[str]:
-    """Return the grounds of strengths, empty for none."""
+    """Return the background colour for each strength; empty without a tint."""
     kind = "sided" if scale.is_two_sided else "tint"
     rounded = np.round(strengths * LEVELS) / LEVELS
     return ["" if value != value or value == 0 else f"{kind}@{value:.3f}" for value in rounded.tolist()]
 
 
 def legend(tokens_: TokenSheet, name: str, scale: TokenScale, width: int) -> Line:
-    """Return what is tinted, and the ends of its scale."""
+    """Return the legend: the name of the series, and the ends of its scale."""
     title = f"update under {tokens_.rule}" if name == UPDATE else tokens.kind_of(name).title
     ramp: Line = [(" ", Ink("ink-1", tint)) for tint in tints(scale, scale.ramp(STEPS[scale.is_two_sided]))]
     origin = tokens_.page.origins.get(name)

@@ -1,6 +1,6 @@
 """Lines that scroll in a pane, lines that do not, in a bar, and lists of rows with a cursor.
 
-`strip_of` is the one door to the terminal: whatever is still hostile in a line becomes visible there.
+`strip_of` is the one door to the terminal: it makes every remaining hostile character of a line visible.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ from rolloupe.tui.keys import LIST_KEYS, actions_of
 
 
 class Look:
-    """The palette of the app, which all widgets share and the person may change."""
+    """The palette of the app: all widgets share it, and a person may change it."""
 
     palette: Palette = DARK_PALETTE
 
@@ -40,7 +40,7 @@ def strip_of(line: Line, width: int, ground: str, scroll_x: int = 0) -> Strip:
 
 
 class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
-    """Lines under each other. Subclasses say how many there are, and what is on each."""
+    """Lines below each other. Subclasses define their number and their contents."""
 
     ground = "surface-page"
     """The name of the colour behind the lines."""
@@ -93,7 +93,7 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
         self.scroll_to(y=self.max_scroll_y if is_last else 0, animate=False)
 
     def show_line(self, y: int) -> None:
-        """Scroll as little as it takes to show a line, with some lines around it."""
+        """Scroll only as far as necessary to show a line, with some lines around it."""
         height = self.scrollable_content_region.height
         top, margin = self.scroll_offset.y, min(3, height // 4)
         if y < top + margin or y >= top + height - margin:
@@ -101,7 +101,7 @@ class LinePane(ScrollView, can_focus=True, inherit_bindings=False):
 
 
 class PaneKeys:
-    """What the keys that move do on every screen: they move in its pane."""
+    """The actions of the keys that move: on every screen, they move in its pane."""
 
     @property
     def pane(self) -> LinePane:
@@ -136,7 +136,7 @@ class LineBar(Widget):
 
     def changed(self) -> None:
         """Draw the lines again. The bar is as high as they are, at least one line."""
-        if not self.size.width:  # not laid out yet: it has its lines with its width
+        if not self.size.width:  # without a layout there is no width: the lines follow later
             return
         self.lines = self._lines_of(self.size.width)
         height = max(1, len(self.lines))
@@ -187,9 +187,9 @@ class RowList(PaneKeys, LinePane):
         self.opens_at_once = opens_at_once
         """False for a list in which the first click only moves the cursor."""
         self.has_own_keys = has_own_keys
-        """True beside other panes: the keys of lists are for the one that has the focus."""
+        """True beside other panes: the list with the focus gets the keys of lists."""
         self.pressed: events.Key | None = None
-        """The last key that means to choose, if it was not typed into another widget."""
+        """The last key that chooses a row, unless it was typed into a different widget."""
         self._lines_of: LinesOf = lambda _number, _width: []
 
     @property
@@ -215,7 +215,7 @@ class RowList(PaneKeys, LinePane):
         return "select" if is_selected else self.ground
 
     def go_to(self, number: int) -> None:
-        """Move the cursor, without telling anybody."""
+        """Move the cursor, without a message."""
         if 0 <= number < self.total:
             self.cursor = number
             self.refresh()
@@ -227,7 +227,7 @@ class RowList(PaneKeys, LinePane):
             self.scroll_to(y=max(0, top - height // 2), animate=False)
 
     def move(self, by: int) -> None:
-        """Move the cursor as a person does."""
+        """Move the cursor, with a message, as if by the person."""
         self.go_to(max(0, min(self.cursor + by, self.total - 1)))
         self._moved(self.cursor)
 

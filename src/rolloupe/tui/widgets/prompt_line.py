@@ -28,7 +28,7 @@ class FilterNames(Suggester):
         self._names = sorted(fit, key=len)
 
     async def get_suggestion(self, value: str) -> str | None:
-        from_end = _NAME.match(value[::-1])  # a search for it would begin at every letter of the line
+        from_end = _NAME.match(value[::-1])  # a search would begin at every letter of the line
         start = len(value) - from_end.end() if from_end else len(value)
         begun = value[start:]
         if not begun or value.count('"', 0, start) % 2:
@@ -44,12 +44,12 @@ class TypingLine(Input):
     """
 
     class Full(Message):
-        """What was typed or pasted has no room."""
+        """Sent if the typed or pasted text does not fit."""
 
     def on_mount(self) -> None:
         self.cursor_blink = False
         self.max_length = MAX_CHARS
-        self.select_on_focus = False  # the focus may come after the first letters, which the next one would replace
+        self.select_on_focus = False  # a late focus would let the next letter replace the first ones
 
     def restricted(self) -> None:
         self.post_message(self.Full())
@@ -68,7 +68,7 @@ class PromptLine(Horizontal):
         self._tell = tell
         self._is_full = False
         self.hint = ""
-        """What the person may type."""
+        """The hint that the foot shows while the line is open."""
         self._word = ""
         self._then: Callable[[str], None] = lambda _: None
         self._stays = False

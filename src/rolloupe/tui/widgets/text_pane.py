@@ -13,7 +13,7 @@ from rolloupe.tui.views.samples import Run, TextBlock
 from rolloupe.tui.widgets.lines import LinePane
 
 WIDE = 84
-"""From this width on, a margin has the roles; in narrower windows they are above their texts."""
+"""A window of at least this width shows roles in a margin; a narrower window shows them above their texts."""
 
 MARGIN, TABLE_MARGIN = 16, 26
 INDENT = 2
@@ -40,13 +40,13 @@ BLANK = Row(-1, 0, 0, 0)
 
 
 class Layout:
-    """Blocks in lines. Their pieces are made when they are drawn."""
+    """Blocks in lines. Pieces of text are made only for lines that are drawn."""
 
     def __init__(self, blocks: Sequence[TextBlock], width: int, *, is_table: bool = False) -> None:
         self.blocks = blocks
         self.width = width
         self._margin = MARGIN if width >= WIDE else 0
-        if is_table:  # as many cells as the names need, within the room
+        if is_table:  # as many cells as the names need, if there is room
             longest = max((width_of(block.margin[0]) for block in blocks), default=0)
             self._margin = min(max(TABLE_MARGIN, longest + 2), width * 2 // 5)
         self.rows: list[Row] = []
