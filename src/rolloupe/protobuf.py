@@ -37,7 +37,7 @@ def fields(message: bytes, most: int = 1_000_000) -> Iterator[tuple[int, int | b
         else:
             size = SIZES.get(kind, end)
         if not field or size > end - at:
-            raise BadMessage(f"at byte {at} it is cut, or no protocol buffer")
+            raise BadMessage(f"at byte {at} it is cut, or is not a protocol buffer")
         yield field, message[at : at + size]
         at += size
 
@@ -55,7 +55,7 @@ def repeated(message: bytes, field: int) -> Iterator[bytes]:
 
 
 def varint(message: bytes, at: int) -> tuple[int, int]:
-    """Read an integer of seven bits a byte; return it, and the place behind it. Raises `BadMessage`."""
+    """Read an integer of seven bits a byte; return it, and the place after it. Raises `BadMessage`."""
     if at < len(message) and message[at] < 0x80:  # most are small
         return message[at], at + 1
     number = 0
@@ -64,7 +64,7 @@ def varint(message: bytes, at: int) -> tuple[int, int]:
         number |= (byte & 0x7F) << shift
         if byte < 0x80:
             return number, at
-    raise BadMessage(f"at byte {at} it is cut, or no protocol buffer")
+    raise BadMessage(f"at byte {at} it is cut, or is not a protocol buffer")
 
 
 def signed(number: int) -> int:

@@ -88,7 +88,7 @@ def compare_curves(runs: Sequence[Run], curve: "CurveQuery | str", *, group_by: 
     Args:
         runs: what `rolloupe.open` returned, or runs of several of them.
         curve: such as `CurveQuery(kind="sample", name="reward", options=CurveOptions(smooth=10))`, or a name as in
-            `Run.curves`, which means the same in all runs: what it is in the first run that has it.
+            `Run.curves`, with the meaning that it has in the first run that has it.
         group_by: a key of their configurations, such as `"optim.lr"`; `rolloupe.compare` lists the keys. Without it,
             each run is a group of its own, whose `value` is its id; runs without the curve are left out.
 

@@ -154,8 +154,8 @@ class ReadingOptions:
     metrics: tuple[str, ...] = option(
         (),
         "More curves: of TensorBoard, W&B, SwanLab, trackio or MLflow, CSV or JSON lines. Repeatable. Those in the "
-        "folder of a run are found by themselves. Of several runs, a file counts for the one whose name it or its "
-        "folder has.",
+        "folder of a run are found by themselves. With several runs, a file belongs to the run whose name the file or "
+        "its folder has.",
         "PATH",
     )
     tokenizer: str = option(

@@ -154,7 +154,7 @@ def _reply_of(job: Job, done: "Future[bytes]") -> JobReply:
         return JobReply(error=f"{answer.node} does not see {printable(answer.missing)}. {SHARE}")
     if isinstance(job, ScanJob) and (meta := reply.meta) is not None:
         is_here = size_of(numbers_of(Path(job.folder), meta)) == meta.scalar_bytes
-        words = f"{answer.node} wrote to another {printable(job.folder)} than there is here. {SHARE}"
+        words = f"{answer.node} wrote to a different {printable(job.folder)} than this machine has. {SHARE}"
         return reply if is_here else JobReply(error=words)
     return reply
 

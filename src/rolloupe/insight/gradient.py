@@ -57,8 +57,7 @@ class PromptCounts(Struct, frozen=True, kw_only=True):
     """How prompts fared that were asked at several steps."""
 
     metric: str
-    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are.
-    """
+    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are."""
     once: int
     """Prompts of one step alone; the others are counted below."""
     always: int

@@ -111,7 +111,7 @@ def same_prompt_answer(run: OpenRun, asked: SameQuery) -> SamePrompt:
     if asked.prompt:
         prompt = hash_of_word(asked.prompt)
         if prompt is None:
-            raise NotFound(f"{asked.prompt[:40]!r} was never the number of a prompt")
+            raise NotFound(f"{asked.prompt[:40]!r} is not the number of a prompt")
     elif asked.id:
         prompt = prompt_hash_of(run, sample_key(asked.id))
     else:

@@ -1,4 +1,4 @@
-"""The settings of a server, which are never changed, and the options that they follow from."""
+"""The settings of a server, which never change, and the options that they follow from."""
 
 import re
 import secrets

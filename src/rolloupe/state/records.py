@@ -105,7 +105,7 @@ def check(change: Change, person: str = "") -> None:
         raise BadQuery("another person's shared items can only be removed")
     kind = KINDS.get(change.kind)
     if kind is None or not (change.value is None or isinstance(change.value, kind)):
-        raise BadQuery(f"{change.kind!r} is nothing that is kept; use one of {', '.join(KINDS)}, with its own value")
+        raise BadQuery(f"{change.kind!r} is not a kind of item; use one of {', '.join(KINDS)}, with its own value")
     if len(change.name) > MAX_ID_CHARS or "\0" in change.name or (change.kind == "run") != (change.name == ""):
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     if isinstance(change.value, RunMark) and not 0 <= change.value.colour <= COLOURS:

@@ -1,6 +1,5 @@
-"""The files of the built browser app: of a checkout as they are, of an installed package in one archive.
-
-The page and the report share most of their code, so that together they compress to two thirds.
+"""The files of the built browser app: single files in a checkout, one archive in an installed package. The page and the
+report share most of their code, so together they compress to two thirds.
 """
 
 import io

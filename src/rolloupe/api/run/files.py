@@ -179,7 +179,7 @@ class RunFiles(OpenedRun):
         """Return the files of trackers that curves of the run come from: `kind`, `path`, `run` (its name there).
 
         `names` are the metrics that each adds, `step_name` the metric that holds the step (empty: the tracker's own
-        count), `note` what was left out and why, and `is_named` is true for what `open(metrics=...)` named.
+        count), `note` what was left out and why, and `is_named` is true for the files that `open(metrics=...)` named.
         """
         return Rows(queries.curve_sources(self._opened()))
 

@@ -9,7 +9,7 @@ KINDS = {"reward": "reward", "held_out": "held out", "paid_for": "paid for", "da
 
 @asks("brief")
 def brief(answers: Answers) -> int:
-    """Say what is worth knowing of a run in at most three sentences, the one to know first before the others.
+    """Say what is worth knowing about a run in at most three sentences, the most important first.
 
     They say what the reward did and when, what evaluations did, what the reward pays for, and what is wrong with the
     samples or the curves. A change is reported only if it stands out of the noise. `rolloupe findings`, `lint`

@@ -39,7 +39,7 @@ class ReportOptions:
     worst: int | None = option(None, "Only the N worst samples, the worst first.", ge=1)
     by: str = option(
         "max_kl",
-        "What --worst goes by: max_kl, mask_disagreement, or any column; of the reward the lowest are the worst.",
+        "The measure of --worst: max_kl, mask_disagreement, or any column; the lowest rewards are the worst.",
         "MEASURE",
         show_default=True,
     )
@@ -88,8 +88,8 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
     the model wrote is shown as text and never executed. It has a list of the samples with a filter box, their
     transcripts, and their tokens coloured by any series, or as the step pushed them. It prints well.
 
-    Above the list is what `rolloupe findings`, `parts` and `lint` say of all steps of the split, with links to those of
-    their samples that the file holds. --no-findings leaves it out, and does not wait for the index of texts.
+    Above the list are the results of `rolloupe findings`, `parts` and `lint` for all steps of the split, with links to
+    their samples in the file. --no-findings leaves it out, and does not wait for the index of texts.
 
     With --json, the object has run, files, samples, tokens and size_bytes. With -o -, it goes to standard error, as
     does every message.

@@ -33,19 +33,19 @@ class MetricOptions:
 def metrics(asked: MetricOptions, place: RunPaths) -> int:
     """List the trainer's metrics, those of trackers among them.
 
-    Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that
-    is the path of something there is a PATH, any other a NAME, or a pattern of names: * stands for any characters, ?
-    for one, [ab] for one of these. Steps at which none of them was logged are left out.
+    Without a NAME, lists each metric with its last step and value; with names, their values by step. A word that is an
+    existing path is a PATH. Any other word is a NAME, or a pattern of names: * stands for any characters, ? for one,
+    [ab] for one of these. Steps at which none of them was logged are left out.
 
     With --curves, all curves of the catalogue: also rewards, shares of groups and samples (all right, truncated,
-    discarded for a reason), what is lost to clipping, lengths and evaluations, each under the name in the list; one
-    that is named like a metric of the trainer as curve/NAME.
+    discarded for a reason), what is lost to clipping, lengths and evaluations, each under its name in the list; a curve
+    named like a metric of the trainer is curve/NAME.
 
     With --x, only steps that have the metric, or a time, are listed; how many lack it is printed to standard error.
 
     With --json, each object has step, every metric of the step under its own name, and time_s where it is known;
-    metrics that are called so themselves are left out. The rows without a step come last. Numbers that JSON lacks are
-    the strings "NaN", "Infinity" and "-Infinity".
+    metrics with these names are left out. The rows without a step come last. Numbers that JSON lacks are the strings
+    "NaN", "Infinity" and "-Infinity".
 
     Examples:
       rolloupe metrics RUN_DIR  # What did the trainer log? Each metric with its last value

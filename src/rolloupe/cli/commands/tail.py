@@ -51,7 +51,8 @@ class TailOptions:
 def tail(asked: TailOptions, place: RunPaths) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
-    Where no run is yet, in an empty folder or one that does not exist, it waits for one, and says so on standard error.
+    If there is no run yet, as in an empty or a missing folder, the command waits for one, and says so on standard
+    error.
 
     A step is printed once, when a later one has begun or when it has not changed for three seconds.
 

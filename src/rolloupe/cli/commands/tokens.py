@@ -68,11 +68,11 @@ def tokens(asked: TokenOptions, place: RunPaths) -> int:
     _difference is the recorded series minus the same series, computed.
 
     With --json, each object has position (from 0), id, text, role, mask, every series under its name, and top_logprobs,
-    a list of objects with text (an id as text, where the record holds no strings) and logprob. What the record does not
-    hold is null, and so is NaN; infinities are the strings "Infinity" and "-Infinity".
+    a list of objects with text (an id as text, where the record holds no strings) and logprob. Values that the record
+    does not hold, and NaN, are null; infinities are the strings "Infinity" and "-Infinity".
 
-    With --csv, each line has the same; what is null there is empty, top_logprobs is JSON, and a text that a spreadsheet
-    would take for a formula begins with an apostrophe.
+    With --csv, each line has the same columns; null is empty, top_logprobs is JSON, and a text that a spreadsheet would
+    take for a formula begins with an apostrophe.
 
     Examples:
       rolloupe tokens RUN_DIR train/12/3/97  # Every token of a sample, with its numbers

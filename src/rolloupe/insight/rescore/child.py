@@ -44,7 +44,7 @@ LABELS = ("label", "ground_truth", "answer", "solution")
 
 
 class Late(BaseException):
-    """Raised in a grader that takes too long; no `Exception`, so that few graders catch it."""
+    """Raised in a grader that takes too long. It is not an `Exception`, so few graders catch it."""
 
 
 class Wrong(Exception):

@@ -221,7 +221,7 @@ class OidcLogin:
         claim = self._client.claim
         value = facts.get(claim)
         if not isinstance(value, str) or not value:
-            raise Refused(403, f"the login provider says no {claim}", "Ask an administrator about --oidc-claim.")
+            raise Refused(403, f"the login provider does not give {claim}", "Ask an administrator about --oidc-claim.")
         if claim == "email" and facts.get("email_verified") not in VERIFIED:
             raise Refused(403, f"the address {value} is not verified at the login provider", "Verify it there.")
         return checked_name(value.encode(errors="surrogatepass"))
