@@ -27,7 +27,7 @@ OTHERS = (
     "tinker/flat_run", "tinker/quirks", "generic/verl", "generic/verl_v1", "verifiers", "skyrl",
     "areal", "telescope/run_default",
 )  # fmt: skip
-MOST = amount(25, 80)
+MOST = amount(12, 80)
 """Of a larger run so many samples, evenly spread."""
 
 ORDERS: dict[str, Callable[[Sample], Any]] = {

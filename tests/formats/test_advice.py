@@ -218,25 +218,24 @@ def facts(one: Sample, group: str) -> tuple[str, float | None, str]:
 
 
 @pytest.mark.parametrize("suffix", [".json", ".jsonl"])
-@pytest.mark.parametrize("name", ADVISED)
-def test_whoever_follows_the_advice_gets_all_samples(name: str, suffix: str, tmp_path: Path) -> None:
-    advised = ADVISED[name]
-    folder = written(tmp_path / "run", advised.rows, suffix)
-    assert advice(folder) == advised.fields
-    found = samples(followed(folder))
-    assert len(found) == advised.number
-    expected = [(group, reward, text) for group, reward, text in advised.first]
-    assert [facts(one, group) for one, (group, _, _) in zip(found, advised.first, strict=False)] == expected
-    if advised.prompt:
-        assert {one.prompt_text for one in found} == {advised.prompt}
+def test_whoever_follows_the_advice_gets_all_samples(suffix: str, tmp_path: Path) -> None:
+    for name, advised in ADVISED.items():
+        folder = written(tmp_path / name, advised.rows, suffix)
+        assert advice(folder) == advised.fields, name
+        found = samples(followed(folder))
+        assert len(found) == advised.number, name
+        expected = [(group, reward, text) for group, reward, text in advised.first]
+        first = [facts(one, group) for one, (group, _, _) in zip(found, advised.first, strict=False)]
+        assert first == expected, name
+        if advised.prompt:
+            assert {one.prompt_text for one in found} == {advised.prompt}, name
 
 
-@pytest.mark.parametrize("name", UNSCORED)
-def test_no_line_is_advised_that_takes_another_number_for_a_score(name: str, tmp_path: Path) -> None:
-    rows, said, unsaid = UNSCORED[name]
-    (note,) = discover([written(tmp_path / "run", rows, ".jsonl")]).notes
-    assert [one for one in said if one not in note.reason] == [], note.reason
-    assert [one for one in unsaid if one in note.reason] == [], note.reason
+def test_no_line_is_advised_that_takes_another_number_for_a_score(tmp_path: Path) -> None:
+    for name, (rows, said, unsaid) in UNSCORED.items():
+        (note,) = discover([written(tmp_path / name, rows, ".jsonl")]).notes
+        assert [one for one in said if one not in note.reason] == [], note.reason
+        assert [one for one in unsaid if one in note.reason] == [], note.reason
 
 
 def test_a_document_that_is_named_says_its_keys(tmp_path: Path) -> None:

@@ -104,10 +104,22 @@ def line_of(item: Scanned, lines: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 @by_format
 @given(data=st.data())
-def test_every_line_is_rows_or_a_problem_in_its_place(name: str, path: Path, data: st.DataObject) -> None:
+def test_every_line_is_rows_or_a_problem_wherever_a_file_is_cut(name: str, path: Path, data: st.DataObject) -> None:
     content = data.draw(files_of(KEYS[name]))
     path.write_bytes(content)
     found = scan(name, path)
+    check_lines(name, content, found)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(content) + 2), max_size=6)))
+    edges = [0, *cuts, len(content) + 3]
+    parts = [item for a, b in pairwise(edges) for item in scan(name, path, a, b)]
+    assert repr(parts) == repr(found)
+    cut = data.draw(st.integers(0, len(content)))
+    path.write_bytes(content[:cut])
+    check_whole_lines(found, scan(name, path), content[:cut])
+
+
+def check_lines(name: str, content: bytes, found: list[Scanned]) -> None:
+    """Check that each line is rows, or a problem in its place."""
     lines = {(start, stop): good for start, stop, good in expected_lines(content)}
     empty = {(start, stop) for start, stop in lines if content[start:stop].strip(BOM + BLANK) in jsonl.OF_ARRAY}
     assert lines.keys() - {*spans(found, lines)} <= {*empty_columns(content, lines), *empty}
@@ -129,6 +141,16 @@ def test_every_line_is_rows_or_a_problem_in_its_place(name: str, path: Path, dat
             assert lines[start, stop] or line_reader.pieces_in(line).objects or line_reader.parse(line) is not None
 
 
+def check_whole_lines(whole: list[Scanned], found: list[Scanned], left: bytes) -> None:
+    """Check that what is left of a file that was cut off has its whole lines, and at most one that may pass."""
+    ended = [item for item in whole if span(item)[1] < len(left)]
+    assert repr(found[: len(ended)]) == repr(ended)
+    last = left[left.rfind(b"\n") + 1 :]
+    assert len(spans(found[len(ended) :])) <= 1 or line_reader.pieces_in(last).objects
+    for item in found[len(ended) :]:
+        assert not isinstance(item, Problem) or item.transient
+
+
 def empty_columns(content: bytes, lines: dict[tuple[int, int], bool]) -> Iterator[tuple[int, int]]:
     """The lines whose columns or lists of samples are empty: nothing need be wrong with them."""
     for (start, stop), good in lines.items():
@@ -140,6 +162,7 @@ def empty_columns(content: bytes, lines: dict[tuple[int, int], bool]) -> Iterato
 
 
 @by_format
+@settings(max_examples=amount(4, 200))
 @given(data=st.data())
 def test_no_good_line_is_lost_among_bad_ones(name: str, path: Path, data: st.DataObject) -> None:
     good = [json.dumps(record).encode() for record in GOOD[name]]
@@ -168,35 +191,7 @@ def test_a_foreign_key_is_shown(name: str, path: Path) -> None:
 
 
 @by_format
-@given(data=st.data())
-def test_scans_of_parts_are_the_scan_of_the_whole(name: str, path: Path, data: st.DataObject) -> None:
-    content = data.draw(files_of(KEYS[name]))
-    path.write_bytes(content)
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(content) + 2), max_size=6)))
-    edges = [0, *cuts, len(content) + 3]
-    parts = [item for a, b in pairwise(edges) for item in scan(name, path, a, b)]
-    assert repr(parts) == repr(scan(name, path))
-
-
-@by_format
-@given(data=st.data())
-def test_a_file_cut_anywhere_keeps_its_whole_lines(name: str, path: Path, data: st.DataObject) -> None:
-    content = data.draw(files_of(KEYS[name]))
-    path.write_bytes(content)
-    whole = scan(name, path)
-    cut = data.draw(st.integers(0, len(content)))
-    path.write_bytes(content[:cut])
-    found = scan(name, path)
-    ended = [item for item in whole if span(item)[1] < cut]
-    assert repr(found[: len(ended)]) == repr(ended)
-    last = content[content.rfind(b"\n", 0, cut) + 1 : cut]
-    assert len(spans(found[len(ended) :])) <= 1 or line_reader.pieces_in(last).objects
-    for item in found[len(ended) :]:
-        assert not isinstance(item, Problem) or item.transient
-
-
-@by_format
-@settings(max_examples=amount(60, 200))
+@settings(max_examples=amount(15, 200))
 @given(data=st.data())
 def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObject) -> None:
     record = data.draw(records(KEYS[name]))
@@ -290,13 +285,13 @@ def test_a_last_line_without_its_end_is_a_row_once_it_is_whole(name: str, path: 
     assert isinstance(row, SampleRow)
 
 
-@by_format
-def test_a_git_lfs_pointer_is_said_to_be_one(name: str, path: Path) -> None:
+def test_a_git_lfs_pointer_is_said_to_be_one(path: Path) -> None:
     path.write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:0a1b\nsize 12345\n")
-    (problem,) = scan(name, path)
-    assert isinstance(problem, Problem)
-    assert "not downloaded" in problem.reason
-    assert scan(name, path, 10, 100) == []
+    for name in LINES:
+        (problem,) = scan(name, path)
+        assert isinstance(problem, Problem), name
+        assert "not downloaded" in problem.reason, name
+        assert scan(name, path, 10, 100) == [], name
 
 
 @by_loose_format
@@ -315,27 +310,25 @@ def test_a_locator_that_no_longer_fits_is_refused(name: str, path: Path) -> None
         load(by_name(name), run, source, second)
 
 
+REPLACED = {
+    b"\xff": ["bytes that are not valid UTF-8 are shown as \ufffd"],
+    rb"\ud83d": ["halves of surrogate pairs are shown as \ufffd"],
+    rb"\ud83d\ude00": [],
+}
+"""Responses, and what is noted of what was replaced in them."""
+
+
 @by_loose_format
-@pytest.mark.parametrize(
-    ("response", "note"),
-    [
-        (b"\xff", "bytes that are not valid UTF-8 are shown as \ufffd"),
-        (rb"\ud83d", "halves of surrogate pairs are shown as \ufffd"),
-        (rb"\ud83d\ude00", None),
-    ],
-)
-def test_what_was_replaced_is_noted(name: str, path: Path, response: bytes, note: str | None) -> None:
-    path.write_bytes(
-        b'{"prompt": "p", "response": "'
-        + response
-        + b'", "reward": 1, "total_reward": 1, "token_ids": [1], "step": 0}\n'
-    )
-    run, source = run_of(name, path)
-    (row,) = scan(name, path)
-    assert isinstance(row, SampleRow)
+def test_what_was_replaced_is_noted(name: str, path: Path) -> None:
     ours = ("logged no text", "token ids", "loss_mask")
-    said = load(by_name(name), run, source, row).notes
-    assert [one for one in said if not any(word in one for word in ours)] == ([note] if note else [])
+    for response, notes in REPLACED.items():
+        members = b'"reward": 1, "total_reward": 1, "token_ids": [1], "step": 0'
+        path.write_bytes(b'{"prompt": "p", "response": "%b", %b}\n' % (response, members))
+        run, source = run_of(name, path)
+        (row,) = scan(name, path)
+        assert isinstance(row, SampleRow)
+        said = load(by_name(name), run, source, row).notes
+        assert [one for one in said if not any(word in one for word in ours)] == notes, response
 
 
 @given(st.binary(max_size=60), st.integers(0, 70), st.integers(0, 70))

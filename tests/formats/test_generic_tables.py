@@ -176,9 +176,9 @@ def test_columns_of_one_name_are_numbered_as_pandas_does_and_named(tmp_path: Pat
     ],
 )
 def test_a_quote_without_an_end_costs_its_own_row(tmp_path: Path, torn: str, quote: int, reason: str) -> None:
-    rows = [f"p,{n},1\n" for n in range(1_000)]
+    rows = [f"p,{n},1\n" for n in range(200)]
     responses, (problem,) = read(tmp_path / "x.csv", HEADER + GOOD[0] + torn + "".join(rows))
-    assert responses == ["first", *map(str, range(1_000))]
+    assert responses == ["first", *map(str, range(200))]
     start = len(HEADER + GOOD[0])
     assert (problem.start, problem.stop, problem.transient) == (start, start + len(torn), False)
     assert problem.reason.startswith(f"{reason.format(f'the quote at byte {start + quote}')}. Next: ")
@@ -265,10 +265,10 @@ def test_a_bad_row_of_a_json_table_costs_no_other(tmp_path: Path) -> None:
 
 
 def test_very_many_bad_elements_take_time_in_proportion(tmp_path: Path) -> None:
-    data = f"[{','.join([OBJECTS[0], *[BAD[0], OBJECTS[1]] * 20_000])}]"
+    data = f"[{','.join([OBJECTS[0], *[BAD[0], OBJECTS[1]] * 8_000])}]"
     began = time.process_time()
     found = [*rows_in(io.BytesIO(data.encode()), ".json")]
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 5
     assert "too much of the file is no JSON" in found[-1].reason and len(found) > 2_000
 
 

@@ -38,23 +38,22 @@ BESIDE = {
 }
 
 
-@pytest.mark.parametrize("length", [512, 4095, line_reader.BLOCK_BYTES + 7, 3 * line_reader.BLOCK_BYTES])
 @pytest.mark.parametrize("where", BESIDE)
 @pytest.mark.parametrize("ending", ["", ".gz"])
-def test_lines_around_a_hole_are_read_and_it_is_one_problem(
-    tmp_path: Path, where: str, length: int, ending: str
-) -> None:
+def test_lines_around_a_hole_are_read_and_it_is_one_problem(tmp_path: Path, where: str, ending: str) -> None:
     before, after, count = BESIDE[where]
-    data = before + bytes(length) + after
-    (tmp_path / "run").mkdir()
-    (tmp_path / f"run/x.jsonl{ending}").write_bytes(gzip.compress(data) if ending else data)
-    run = only_run(tmp_path / "run")
-    assert [one.row.step for one in samples(run)] == list(range(count))
-    problems = [one for one in items(run) if isinstance(one, Problem)]
-    holes = [(one.start, one.stop) for one in problems if "a hole of" in one.reason]
-    assert holes == [(len(before), len(before) + length)]
     torn = (TORN in before) + after.startswith(REST)
-    assert len(problems) == 1 + torn
+    for length in (512, 4095, line_reader.BLOCK_BYTES + 7, 3 * line_reader.BLOCK_BYTES):
+        data = before + bytes(length) + after
+        folder = tmp_path / str(length)
+        folder.mkdir()
+        (folder / f"x.jsonl{ending}").write_bytes(gzip.compress(data) if ending else data)
+        run = only_run(folder)
+        assert [one.row.step for one in samples(run)] == list(range(count)), length
+        problems = [one for one in items(run) if isinstance(one, Problem)]
+        holes = [(one.start, one.stop) for one in problems if "a hole of" in one.reason]
+        assert holes == [(len(before), len(before) + length)]
+        assert len(problems) == 1 + torn, length
 
 
 @pytest.mark.parametrize("where", BESIDE)

@@ -1,33 +1,19 @@
 """Runs that are not among the examples open as what they are, with the right numbers in `rolloupe ls --json`."""
 
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from tests.cli.support import rolloupe
 from tests.formats.other_runs import CASES
+from tests.formats.other_runs.writing import Holds
 
 
-@pytest.fixture(scope="module")
-def listed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
-    """What `rolloupe ls --json` says of all runs, by the case."""
-    folder = tmp_path_factory.mktemp("runs")
+def test_each_other_run_has_its_format_groups_samples_and_reward(tmp_path: Path) -> None:
     for name, one in CASES.items():
-        one.write(folder / name)
-    found = rolloupe("ls", folder, "--json").json
-    by_case: dict[str, list[dict[str, Any]]] = {name: [] for name in CASES}
-    for run in found:
-        by_case[Path(run["path"]).relative_to(folder).parts[0]].append(run)
-    return by_case
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_another_run_has_its_format_groups_samples_and_reward(
-    name: str, listed: dict[str, list[dict[str, Any]]]
-) -> None:
-    holds = CASES[name].holds
-    (run,) = listed[name]
-    mean = None if run["reward_mean"] is None else round(run["reward_mean"], 9)
-    assert (run["format"], run["groups"], run["samples"], mean) == holds
-    assert run["problems"] == 0
+        one.write(tmp_path / name)
+    by_case: dict[str, list[Holds]] = {name: [] for name in CASES}
+    for run in rolloupe("ls", tmp_path, "--json").json:
+        mean = None if run["reward_mean"] is None else round(run["reward_mean"], 9)
+        name = Path(run["path"]).relative_to(tmp_path).parts[0]
+        by_case[name].append(Holds(run["format"], run["groups"], run["samples"], mean))
+        assert run["problems"] == 0, name
+    assert by_case == {name: [one.holds] for name, one in CASES.items()}

@@ -143,19 +143,29 @@ DOCUMENTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_documents_of_any_shape_are_read(tmp_path: Path, name: str, packed: bool) -> None:
-    folder = tmp_path / "run"
-    folder.mkdir()
+def put_document(folder: Path, name: str, is_packed: bool) -> Path:
+    folder.mkdir(parents=True)
     data = DOCUMENTS[name].encode()
-    (folder / f"{name}{'.gz' * packed}").write_bytes(gzip.compress(data) if packed else data)
-    assert read(folder) == [(one["prompt"], one["response"], one["reward"]) for one in SAMPLES]
-    assert {row.step for row in rows(only_run(folder))} == {3}
-    with rolloupe.open(folder, index_dir=tmp_path / "index") as runs:
-        (run,) = runs
-        assert len({one.group for one in run.samples()}) == 1
-        assert [run.sample(one.id).row.reward for one in run.samples()] == [0, 1, 0, 1]
+    (folder / f"{name}{'.gz' * is_packed}").write_bytes(gzip.compress(data) if is_packed else data)
+    return folder
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_documents_of_any_shape_are_read(tmp_path: Path, name: str) -> None:
+    for packed in (False, True):
+        folder = put_document(tmp_path / f"packed {packed}", name, packed)
+        assert read(folder) == [(one["prompt"], one["response"], one["reward"]) for one in SAMPLES], folder.name
+        assert {row.step for row in rows(only_run(folder))} == {3}
+
+
+def test_documents_of_any_shape_are_indexed(tmp_path: Path) -> None:
+    for name in DOCUMENTS:
+        put_document(tmp_path / "runs" / name, name, name.endswith("l"))
+    with rolloupe.open(tmp_path / "runs", index_dir=tmp_path / "index") as runs:
+        assert len(runs) == len(DOCUMENTS)
+        for run in runs:
+            assert len({one.group for one in run.samples()}) == 1, run.path
+            assert [run.sample(one.id).row.reward for one in run.samples()] == [0, 1, 0, 1], run.path
 
 
 def test_a_good_object_behind_a_torn_one_is_read_and_said(tmp_path: Path) -> None:
@@ -309,12 +319,12 @@ def test_samples_that_share_many_members_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("torn", [b'{"a":"', b'{"a":', b'{"a":[1,', b'{"a":"b"'])
 def test_torn_objects_take_time_linear_in_their_line(torn: bytes) -> None:
-    line = torn * 300_000
+    line = torn * 60_000
     began = time.process_time()
     assert pieces_in(line).torn == (0, len(line))
     whole = LINES[0].encode()
     assert pieces_in(torn * 20 + whole).objects == [(20 * len(torn), 20 * len(torn) + len(whole))]
-    assert time.process_time() - began < 10
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize("line", [b'{"a": {"b": 1}', b'{"a": {"b": 1}, ', b'{"a": [{"b": 1}]'])

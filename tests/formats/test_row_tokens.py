@@ -12,8 +12,8 @@ import rolloupe as library
 from rolloupe import tokens
 from rolloupe.formats.generic import row_tokens
 from rolloupe.model import Sample
-from tests.cli.support import rolloupe
 from tests.formats.support import items, only_run, samples, write
+from tests.thoroughness import amount
 
 BOARD = {"prompt": "p", "response": "r", "reward": 1, "step": 0, "ref_reward": 1}
 OTHER = {"question": "p", "completion": "r", "score": 1, "group": "g"}
@@ -34,18 +34,18 @@ def shown(sample: Sample) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("base", [BOARD, OTHER])
-@pytest.mark.parametrize("name", [*tokens.LOSS_MASKS])
-def test_every_name_of_a_mask_says_which_tokens_are_trained(tmp_path: Path, base: dict[str, Any], name: str) -> None:
-    record = {**base, "response_tokens": [*"AB<o>C"], "logprobs": [-1, -1, -9, -9, -9, -1], name: [1, 1, 0, 0, 0, 1]}
-    write(tmp_path / "run" / "data.jsonl", record)
-    with library.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        (run,) = runs
-        assert [one.mean for one in run.token_stats("logprobs").steps] == [-1.0]
-        (sample,) = run.samples()
-        key = str(sample.key)
-    listed = rolloupe("tokens", tmp_path / "run", key, "--json").lines
-    assert [one["mask"] for one in listed] == [True, True, False, False, False, True]
-    assert [one["logprobs"] for one in listed] == [-1.0, -1.0, None, None, None, -1.0]
+def test_every_name_of_a_mask_says_which_tokens_are_trained(tmp_path: Path, base: dict[str, Any]) -> None:
+    same = {**base, "response_tokens": [*"AB<o>C"], "logprobs": [-1, -1, -9, -9, -9, -1]}
+    for name in tokens.LOSS_MASKS:
+        write(tmp_path / "runs" / name / "data.jsonl", same | {name: [1, 1, 0, 0, 0, 1]})
+    with library.open(tmp_path / "runs", index_dir=tmp_path / "index") as runs:
+        assert len(runs) == len(tokens.LOSS_MASKS)
+        for run in runs:
+            assert [one.mean for one in run.token_stats("logprobs").steps] == [-1.0], run.path
+            (sample,) = run.samples()
+            page = run.tokens(sample.key)
+            assert page.series["loss_mask"].tolist() == [1, 1, 0, 0, 0, 1], run.path
+            assert str(page.series["logprobs"].tolist()) == "[-1.0, -1.0, nan, nan, nan, -1.0]", run.path
 
 
 @pytest.mark.parametrize("base", [BOARD, OTHER])
@@ -169,18 +169,18 @@ def test_a_completion_stored_whole_is_a_response_with_tokens(tmp_path: Path, cho
     assert sample.extra == ({f"{key}_object": {"model": "m"}} if key else {})
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        [[-0.1, -0.2], [-0.3, -0.4]], [[1, 2], [3, 4]], [{"a": -1, "b": -2}], [{}], [[]], {}, {"content": []},
-        {"content": [1, None]}, {"tokens": 3, "token_logprobs": None}, [{"logprob": "x"}], ["x", "y"], [[None]],
-        {"start_indices": [5], "token_ids": [1], "logprobs": [-1]}, [[{"token": "a"}]], True, "text", 10**400,
-    ],
-)  # fmt: skip
-def test_other_shapes_are_extra_fields_and_no_tokens(tmp_path: Path, value: object) -> None:
-    sample = sample_of(tmp_path, OTHER, logprobs=value)
-    assert all(math.isnan(number) for one in sample.series for number in one.values)
-    assert not sample.token_ids
+OTHER_SHAPES = [
+    [[-0.1, -0.2], [-0.3, -0.4]], [[1, 2], [3, 4]], [{"a": -1, "b": -2}], [{}], [[]], {}, {"content": []},
+    {"content": [1, None]}, {"tokens": 3, "token_logprobs": None}, [{"logprob": "x"}], ["x", "y"], [[None]],
+    {"start_indices": [5], "token_ids": [1], "logprobs": [-1]}, [[{"token": "a"}]], True, "text", 10**400,
+]  # fmt: skip
+
+
+def test_other_shapes_are_extra_fields_and_no_tokens(tmp_path: Path) -> None:
+    for number, value in enumerate(OTHER_SHAPES):
+        sample = sample_of(tmp_path / str(number), OTHER, logprobs=value)
+        assert all(math.isnan(number) for one in sample.series for number in one.values), value
+        assert not sample.token_ids, value
 
 
 def test_an_entry_of_another_type_leaves_the_others_in_their_places(tmp_path: Path) -> None:
@@ -231,8 +231,8 @@ def test_no_value_under_the_names_of_tokens_costs_a_row(
 
 
 @pytest.mark.parametrize("base", [BOARD, OTHER])
-def test_a_million_tokens_and_deep_nesting(tmp_path: Path, base: dict[str, Any]) -> None:
-    count = 10**6
+def test_very_many_tokens_and_deep_nesting(tmp_path: Path, base: dict[str, Any]) -> None:
+    count = amount(10**5, 10**6)
     ids, mask = [5] * count + [0] * 9, [1] * count + [0] * 9
     record = {"completion_ids": ids, "completion_mask": mask, "logprobs": [-1] * count}
     sample = sample_of(tmp_path, base, **record)

@@ -50,6 +50,13 @@ def copy(tmp_path: Path) -> Path:
     return tmp_path / "run"
 
 
+@pytest.fixture
+def steps(tmp_path: Path) -> Path:
+    """The run without archives of events and evaluations, to be changed."""
+    shutil.copytree(RUN, tmp_path / "run", ignore=shutil.ignore_patterns("events", "evals_after_training"))
+    return tmp_path / "run"
+
+
 def table(archive: Path, name: str) -> pa.Table:
     """A table of an archive."""
     with zipfile.ZipFile(archive) as file:
@@ -333,43 +340,43 @@ def test_missing_tables_and_columns_cost_what_they_held(copy: Path) -> None:
     assert all(row.prompt and not row.response for row in found)
 
 
-def test_rows_without_ids_are_problems(copy: Path) -> None:
+def test_rows_without_ids_are_problems(steps: Path) -> None:
     def without(old: pa.Table) -> pa.Table:
         ids = pa.array([None if n == 3 else value for n, value in enumerate(old["sample_id"].to_pylist())], pa.int32())
         return old.set_column(old.column_names.index("sample_id"), "sample_id", ids)
 
-    changed(copy / "steps/block_live.zip", "samples_data", without)
-    assert problems(only_run(copy)) == ["samples_data, row 3: no sample_id"]
+    changed(steps / "steps/block_live.zip", "samples_data", without)
+    assert problems(only_run(steps)) == ["samples_data, row 3: no sample_id"]
 
 
 @pytest.mark.parametrize("bad", [slow_unless(False, b""), b"PK", slow_unless(False, b"not a zip at all" * 100)])
-def test_an_archive_that_cannot_be_opened_is_a_problem_that_may_pass(copy: Path, bad: bytes) -> None:
-    (copy / "steps/tail.zip").write_bytes(bad)
-    found = [item for item in items(only_run(copy)) if isinstance(item, Problem)]
+def test_an_archive_that_cannot_be_opened_is_a_problem_that_may_pass(steps: Path, bad: bytes) -> None:
+    (steps / "steps/tail.zip").write_bytes(bad)
+    found = [item for item in items(only_run(steps)) if isinstance(item, Problem)]
     assert [(item.source, item.transient) for item in found] == [("steps/tail.zip", True)]
 
 
 def test_a_damaged_table_costs_itself_alone(copy: Path) -> None:
     changed(copy / "steps/block_live.zip", "tool_calls", lambda old: b"PAR1 and nothing else")
-    run = only_run(copy)
-    assert len([row for row in items(run) if isinstance(row, SampleRow)]) == 428
-    (reason,) = problems(run)
-    assert reason.startswith("tool_calls: could not be read")
+    found = items(only_run(copy))
+    assert len([row for row in found if isinstance(row, SampleRow)]) == 428
+    (problem,) = [item for item in found if isinstance(item, Problem)]
+    assert problem.reason.startswith("tool_calls: could not be read")
 
 
-def test_columns_of_other_types(copy: Path) -> None:
+def test_columns_of_other_types(steps: Path) -> None:
     def other(old: pa.Table) -> pa.Table:
         texts = pa.array([f"{value}" for value in old["reward"].to_pylist()])
         nested = pa.array([[1]] * old.num_rows)
         return old.set_column(old.column_names.index("reward"), "reward", texts).append_column("odd", nested)
 
-    changed(copy / "steps/block_live.zip", "samples_data", other)
-    changed(copy / "steps/block_live.zip", "prompts", lambda old: old.rename_columns(["x", *old.column_names[1:]]))
-    found = rows(only_run(copy))
-    assert len(found) == 428 and sum(row.reward is None for row in found if not row.discarded) == 172 + 64
+    changed(steps / "steps/block_live.zip", "samples_data", other)
+    changed(steps / "steps/block_live.zip", "prompts", lambda old: old.rename_columns(["x", *old.column_names[1:]]))
+    found = rows(only_run(steps))
+    assert len(found) == 172 and {row.reward for row in found} == {None}
 
 
-def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
+def test_text_that_is_no_utf8_and_frames_that_are_none(steps: Path) -> None:
     def bad(old: pa.Table) -> pa.Table:
         raw = pa.array([b"\xff\xfe%d" % n for n in range(old.num_rows)], pa.binary())
         return old.set_column(old.column_names.index("prompt"), "prompt", pa.Array.from_buffers(
@@ -379,12 +386,12 @@ def test_text_that_is_no_utf8_and_frames_that_are_none(copy: Path) -> None:
         frames = [frame[: len(frame) // 2] for frame in old["content"].to_pylist()]
         return old.set_column(old.column_names.index("content"), "content", pa.array(frames, pa.binary()))
 
-    changed(copy / "steps/block_live.zip", "prompts", bad)
-    changed(copy / "steps/block_live.zip", "generations", torn)
-    found = samples(only_run(copy))
+    changed(steps / "steps/block_live.zip", "prompts", bad)
+    changed(steps / "steps/block_live.zip", "generations", torn)
+    found = samples(only_run(steps))
     one = next(one for one in found if one.row.uid == "16")
     assert one.turns[1].parts[0].text.startswith("\ufffd\ufffd")
-    assert "cut off" in one.notes[0] and len(found) == 428
+    assert "cut off" in one.notes[0] and len(found) == 172
 
 
 def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,11 +402,11 @@ def test_a_bomb_of_a_frame_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(texts.of(bomb)) <= 1
 
 
-def test_a_bomb_of_a_member_is_a_problem(copy: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bomb_of_a_member_is_a_problem(steps: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(zipped, "FREE_BYTES", 2**20)
     monkeypatch.setattr(zipped, "MAX_RATIO", 20)
-    changed(copy / "steps/block_live.zip", "env_responses", lambda old: b"\0" * 2**22)
-    (reason,) = problems(only_run(copy))
+    changed(steps / "steps/block_live.zip", "env_responses", lambda old: b"\0" * 2**22)
+    (reason,) = problems(only_run(steps))
     assert "expands to more than" in reason
 
 
@@ -437,32 +444,35 @@ def test_values_that_a_dictionary_repeats_are_decoded_by_few(tmp_path: Path, mon
     assert table is not None and table.num_rows == 500 and batch_rows == [zipped.FEW_ROWS]
 
 
-def test_a_large_table_lies_on_the_disk(
-    run: RunInfo, whole: list[Sample], monkeypatch: pytest.MonkeyPatch, copy: Path
-) -> None:
+def test_a_large_table_lies_on_the_disk(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir()
+        shutil.copy(RUN / "steps/tail.zip", tmp_path / name)
+    before = samples(only_run(tmp_path / "first/tail.zip"))
     monkeypatch.setattr(zipped, "IN_MEMORY_BYTES", 2000)
     monkeypatch.setattr(zipped, "BATCH_ROWS", amount(40, 7))
-    found = samples(only_run(copy))
-    assert [(one.key, one.row, one.turns, one.extra) for one in found] == [
-        (one.key, one.row, one.turns, one.extra) for one in whole
+    after = samples(only_run(tmp_path / "second/tail.zip"))
+    assert [(one.key, one.row, one.turns, one.extra) for one in after] == [
+        (one.key, one.row, one.turns, one.extra) for one in before
     ]
+    assert len(after) == 76
 
 
-def test_members_with_paths_and_too_many_of_them(copy: Path) -> None:
-    with zipfile.ZipFile(copy / "steps/tail.zip", "a") as file:
+def test_members_with_paths_and_too_many_of_them(steps: Path) -> None:
+    with zipfile.ZipFile(steps / "steps/tail.zip", "a") as file:
         file.writestr("../../../tmp/evil.parquet", b"x")
-    (reason,) = problems(only_run(copy))
+    (reason,) = problems(only_run(steps))
     assert "members with paths" in reason
-    with zipfile.ZipFile(copy / "steps/tail.zip", "a") as file:
+    with zipfile.ZipFile(steps / "steps/tail.zip", "a") as file:
         for number in range(1100):
             file.writestr(f"{number}", b"")
-    (reason,) = problems(only_run(copy))
+    (reason,) = problems(only_run(steps))
     assert "a directory of 1,113 members" in reason
 
 
-def test_of_two_directories_the_one_that_lies_is_not_believed(copy: Path) -> None:
+def test_of_two_directories_the_one_that_lies_is_not_believed(steps: Path) -> None:
     """A directory for large archives precedes the usual one and lists more."""
-    archive = copy / "steps/tail.zip"
+    archive = steps / "steps/tail.zip"
     data = archive.read_bytes()
     end = data.rindex(b"PK\x05\x06")
     size, offset = struct.unpack_from("<2L", data, end + 12)
@@ -472,39 +482,39 @@ def test_of_two_directories_the_one_that_lies_is_not_believed(copy: Path) -> Non
         "<4sQ2H2L4Q", b"PK\6\6", 44, 45, 45, 0, 0, 100_000, 100_000, size + len(more), offset
     ) + struct.pack("<4sLQL", b"PK\6\7", 0, end + len(more), 1)
     archive.write_bytes(data[:end] + more + large + data[end:])
-    (reason,) = problems(only_run(copy))
+    (reason,) = problems(only_run(steps))
     assert "a directory of more than 4 MiB" in reason
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, slow_unless(False, zipfile.ZIP_LZMA)])
-def test_what_is_packed_in_ways_that_no_trainer_uses_is_a_problem(copy: Path, method: int) -> None:
-    with zipfile.ZipFile(copy / "steps/tail.zip", "w", method) as file:
+def test_what_is_packed_in_ways_that_no_trainer_uses_is_a_problem(steps: Path, method: int) -> None:
+    with zipfile.ZipFile(steps / "steps/tail.zip", "w", method) as file:
         file.writestr("samples_data.parquet", b"x" * 1000)
         file.writestr("prompts.parquet", b"x" * 1000)
-    packed = bytearray((copy / "steps/tail.zip").read_bytes())
+    packed = bytearray((steps / "steps/tail.zip").read_bytes())
     packed[60:70] = b"\xff" * 10
-    (copy / "steps/tail.zip").write_bytes(packed)
-    found = problems(only_run(copy))
+    (steps / "steps/tail.zip").write_bytes(packed)
+    found = problems(only_run(steps))
     assert found and all(f"packed by method {method}" in reason for reason in found)
 
 
 @pytest.mark.parametrize("name", ["samples_data", slow_unless(False, "rollouts_metrics")])
-def test_rows_without_end_are_not_decoded(copy: Path, name: str) -> None:
-    """Twenty million rows that are all the same take some kilobytes."""
-    rows = pa.table({one: pa.repeat(pa.scalar(1, pa.int32()), 20_000_000) for one in ("sample_id", "step")})
-    changed(copy / "steps/block_live.zip", name, lambda _: rows)
-    assert (copy / "steps/block_live.zip").stat().st_size < 2**18
+def test_rows_without_end_are_not_decoded(steps: Path, name: str) -> None:
+    """Five million rows that are all the same take some kilobytes."""
+    rows = pa.table({one: pa.repeat(pa.scalar(1, pa.int32()), 5_000_000) for one in ("sample_id", "step")})
+    changed(steps / "steps/block_live.zip", name, lambda _: rows)
+    assert (steps / "steps/block_live.zip").stat().st_size < 2**18
     assert any(reason.startswith(name) and "more than are read of so small a file" in reason
-               for reason in problems(only_run(copy)))  # fmt: skip
+               for reason in problems(only_run(steps)))  # fmt: skip
 
 
-def test_samples_of_one_id_are_counted(copy: Path) -> None:
+def test_samples_of_one_id_are_counted(steps: Path) -> None:
     def same(old: pa.Table) -> pa.Table:
         ids = pa.array([*old["sample_id"].to_pylist()[:-2], *[old["sample_id"][0].as_py()] * 2], pa.int32())
         return old.set_column(old.column_names.index("sample_id"), "sample_id", ids)
 
-    changed(copy / "steps/block_live.zip", "samples_data", same)
-    assert problems(only_run(copy)) == ["samples_data: 2 rows have the id of an earlier one: left out"]
+    changed(steps / "steps/block_live.zip", "samples_data", same)
+    assert problems(only_run(steps)) == ["samples_data: 2 rows have the id of an earlier one: left out"]
 
 
 def test_a_link_out_of_the_root_is_refused(copy: Path, tmp_path: Path) -> None:
@@ -513,15 +523,15 @@ def test_a_link_out_of_the_root_is_refused(copy: Path, tmp_path: Path) -> None:
     assert "steps/tail.zip" not in {source.name for source in by_name("telescope").sources(only_run(copy))}
 
 
-def test_a_sample_that_is_gone(copy: Path) -> None:
-    run = only_run(copy)
+def test_a_sample_that_is_gone(steps: Path) -> None:
+    run = only_run(steps)
     reader = by_name("telescope")
     source = reader.sources(run)[0]
     row = [item for item in reader.scan(run, source, 0, 1) if isinstance(item, SampleRow)][-1]
-    changed(copy / "steps/block_live.zip", "samples_data", lambda old: old.slice(0, 3))
+    changed(steps / "steps/block_live.zip", "samples_data", lambda old: old.slice(0, 3))
     with pytest.raises(SourceChanged, match="no such row"):
         load(reader, run, source, row)
-    (copy / "steps/block_live.zip").unlink()
+    (steps / "steps/block_live.zip").unlink()
     with pytest.raises(SourceChanged):
         load(reader, run, source, row)
 

@@ -132,7 +132,7 @@ texts = st.text(st.characters(codec=None), max_size=20)
 numbers = st.floats(width=32) | st.integers(-(2**70), 2**70) | st.booleans() | st.none()
 
 
-@settings(max_examples=amount(20, 60), deadline=None)
+@settings(max_examples=amount(8, 60), deadline=None)
 @given(
     st.lists(
         st.fixed_dictionaries({

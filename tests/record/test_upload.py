@@ -85,8 +85,9 @@ def test_a_reader_never_meets_samples_without_their_tokens(tmp_path: Path) -> No
                     found = runs.only()
                     assert not found.problems()
                     for sample in found.samples(split="train") if found.splits() else ():
-                        assert found.tokens(sample.key).series
-                        read.add(str(sample.key))
+                        if str(sample.key) not in read:
+                            assert found.tokens(sample.key).series
+                            read.add(str(sample.key))
 
     delivery = Delivery(run, Watched(far))
     record(recorder, 0)

@@ -8,6 +8,7 @@ import pytest
 from rolloupe import text
 from rolloupe.derive import Value, values_of_sample
 from rolloupe.model import Part, SampleRow
+from tests.thoroughness import amount
 
 THOUGHT = "<|channel|>analysis<|message|>I look it up.<|end|>"
 BODY = '{"city":"\\u6771\\u4eac"}'
@@ -104,7 +105,7 @@ def test_tools_of_the_model_itself_take_text_and_answer_on_the_channel_of_though
     "piece", ["<|channel|>analysis<|message|>", "<|start|>a", " to=f<|channel|>c<|message|>", "<|channel|>"]
 )
 def test_endless_headers_take_time_in_proportion(piece: str) -> None:
-    hostile = piece * 40_000
+    hostile = piece * amount(10_000, 40_000)
     began = time.process_time()
     assert "".join(map(text.verbatim, text.split_response(hostile))) == hostile
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < amount(1.5, 5)

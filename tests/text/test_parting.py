@@ -34,8 +34,8 @@ def test_texts_part_between_characters(a: str, b: str, same: str) -> None:
 
 
 def test_a_heap_of_marks_without_end_is_cut_and_costs_no_more() -> None:
-    a, b = "a" + "\u0301" * 5_000_000 + "x", "a" + "\u0301" * 5_000_000 + "y"
-    assert text.alike(a, b) == 5_000_001
+    a, b = "a" + "\u0301" * 1_000_000 + "x", "a" + "\u0301" * 1_000_000 + "y"
+    assert text.alike(a, b) == 1_000_001
     heap = "\u0301" * 1000
     assert text.alike(heap + "\u0302", heap + "\u0303") == 1000
 

@@ -137,11 +137,13 @@ class FormatContract:
     def test_scans_are_pure(self, tmp_path: Path) -> None:
         """Two scans yield the same, rows have unique ids and places, and no problem occurs."""
         run = self.run_at(tmp_path)
+        rows: list[tuple[Source, SampleRow]] = []
         for source in self.reader.sources(run):
-            assert repr(_scan(self.reader, run, source)) == repr(_scan(self.reader, run, source))
-            for item in _scan(self.reader, run, source):
+            found = _scan(self.reader, run, source)
+            assert repr(found) == repr(_scan(self.reader, run, source))
+            for item in found:
                 assert isinstance(item, SampleRow | Annotation) and isinstance(item, Annotation) == source.annotates
-        rows = _rows(self.reader, run, 2**31)
+            rows += [(source, item) for item in found if isinstance(item, SampleRow)]
         assert rows, "the example holds no sample"
         assert len({str(row.key) for _, row in rows}) == len(rows)
         assert len({(source.name, row.start, row.part) for source, row in rows}) == len(rows)
@@ -150,8 +152,9 @@ class FormatContract:
         """Wherever a file is cut, each record belongs to the part in which it begins."""
         run = self.run_at(tmp_path)
         for source in self.reader.sources(run):
-            whole = repr(_scan(self.reader, run, source))
-            begins = {item.start for item in _scan(self.reader, run, source) if not isinstance(item, Problem)}
+            items = _scan(self.reader, run, source)
+            whole = repr(items)
+            begins = {item.start for item in items if not isinstance(item, Problem)}
             places = sorted({place + near for place in begins for near in (-1, 0, 1) if place + near > 0})
             chosen = places[:: max(1, len(places) // MAX_CUTS)]
             few = ([place] for place in chosen[:: max(1, len(chosen) // 4)])
@@ -241,11 +244,11 @@ def _scan(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:
     return list(reader.scan(run, source, 0, 2**62))
 
 
-def _rows(reader: Format, run: RunInfo, count: int = MAX_LOADED) -> list[tuple[Source, SampleRow]]:
+def _rows(reader: Format, run: RunInfo, count: int | None = None) -> list[tuple[Source, SampleRow]]:
     """Some rows of a run with their sources, spread over all of it."""
     found = [(source, item) for source in reader.sources(run) for item in _scan(reader, run, source)]
     rows = [(source, item) for source, item in found if isinstance(item, SampleRow)]
-    return rows[:: max(1, len(rows) // count)]
+    return rows[:: max(1, len(rows) // (count or MAX_LOADED))]
 
 
 def _locator(source: Source, row: SampleRow) -> Locator:

@@ -161,7 +161,8 @@ def test_the_footer_is_read_as_pyarrow_reads_it(tmp_path: Path) -> None:
         for number, group in enumerate(row_groups(file)):
             other = told.row_group(number)
             values = sum(other.column(n).num_values for n in range(other.num_columns))
-            assert group[:4] == (other.num_rows, other.total_byte_size, values, other.num_columns)
+            assert (group.rows, group.size_bytes) == (other.num_rows, other.total_byte_size)
+            assert (group.values, group.columns) == (values, other.num_columns)
             columns = [other.column(n) for n in range(other.num_columns)]
             starts = [column.dictionary_page_offset or column.data_page_offset for column in columns]
             assert group.start == min(starts)

@@ -118,9 +118,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("run")
 
 
-@by_ending
-@pytest.mark.parametrize("many", [False, True])
-@pytest.mark.parametrize("name", ["relax", "rl_logging_board/gen_train_toy", "verl_math"])
+@pytest.mark.parametrize(
+    ("name", "many", "ending"),
+    [
+        *(("relax", many, ending) for many in (False, True) for ending in ENDINGS),
+        ("rl_logging_board/gen_train_toy", True, ".zst"), ("verl_math", True, ".gz"),
+    ],
+)  # fmt: skip
 def test_every_format_gives_the_same_from_compressed_files(
     name: str, many: bool, ending: str, demo_runs: Path, tmp_path: Path
 ) -> None:
