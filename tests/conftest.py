@@ -54,6 +54,12 @@ def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+def shared_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of all tests: what lies there, every process of tests can read."""
+    own = tmp_path_factory.getbasetemp()
+    return own.parent if "PYTEST_XDIST_WORKER" in os.environ else own
+
+
 class OneDatabase(Lru[Path, Any]):
     """One database for every index below a folder: to begin one takes longer than most tests ask it for answers."""
 
@@ -78,7 +84,7 @@ LOCKED = database.locked_database
 @pytest.fixture(scope="session", autouse=True)
 def one_database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Have the indexes of all tests in a database that reads the folder of the tests, and nothing else."""
-    folder = tmp_path_factory.getbasetemp()
+    folder = shared_folder(tmp_path_factory)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(database, "databases", OneDatabase(folder))
         patch.setattr(database, "locked_database", lambda _: LOCKED(folder))
@@ -133,6 +139,12 @@ def pytest_sessionfinish() -> None:
 def demo_runs() -> Path:
     """The runs that come with the package: read only."""
     return RUNS
+
+
+@pytest.fixture(scope="session")
+def demo_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of the bundled runs, each of which the first test that opens it scans, in whichever process."""
+    return shared_folder(tmp_path_factory) / "demo-index"
 
 
 def _step_of(record: dict[str, Any]) -> int:

@@ -5,12 +5,14 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import rolloupe
 from rolloupe import BadQuery, Condition, NotFound, NotRecognised, Run, Runs, SampleQuery, UnreadablePath
 from tests.index.support import eventually, lines, relax_run, row
+from tests.thoroughness import each
 
 ROOT = Path(__file__).parents[1]
 
@@ -22,8 +24,8 @@ def one(demo_runs: Path) -> Iterator[Runs]:
 
 
 @pytest.fixture(scope="module")
-def many(demo_runs: Path) -> Iterator[Runs]:
-    with rolloupe.open(demo_runs) as runs:
+def many(demo_runs: Path, demo_index: Path) -> Iterator[Runs]:
+    with rolloupe.open(demo_runs, index_dir=demo_index) as runs:
         yield runs
 
 
@@ -31,7 +33,7 @@ def test_the_public_names_are_a_list() -> None:
     assert rolloupe.__all__ == [
         "BadQuery", "Condition", "NotFound", "NotRecognised", "Problem", "Recorder", "RolloupeError", "Run", "Runs",
         "Sample", "SampleItem", "SampleKey", "SampleQuery", "SourceChanged", "UnreadablePath", "__version__",
-        "compare", "compare_curves", "errors", "open",
+        "compare", "compare_curves", "compare_rewards", "errors", "open",
     ]  # fmt: skip
     assert set(rolloupe.__all__) <= set(dir(rolloupe))
 
@@ -124,22 +126,19 @@ def test_samples_come_one_after_another(one: Runs) -> None:
     assert len(list(found)) == 77
 
 
-@pytest.mark.parametrize(
-    ("options", "count"),
-    [
+def test_samples_are_narrowed(one: Runs) -> None:
+    better = sum(1 for s in one.samples(split="train") if s.reward is not None and s.reward > 0.5)
+    cases: list[tuple[dict[str, Any], int]] = [
         ({"split": "train"}, 48),
         ({"step": 1}, 26),
         ({"steps": (1, None)}, 52),
         ({"steps": (0, 0), "group": "2"}, 6),
-        ({"where": "split = train and reward > 0.5"}, None),
-        ({"where": [Condition("reward", ">", 0.5), Condition("split", "=", "train")]}, None),
+        ({"where": "split = train and reward > 0.5"}, better),
+        ({"where": [Condition("reward", ">", 0.5), Condition("split", "=", "train")]}, better),
         ({"limit": 5, "offset": 76}, 2),
-    ],
-)
-def test_samples_are_narrowed(one: Runs, options: dict[str, object], count: int | None) -> None:
-    found = list(one.samples(**options))  # type: ignore[arg-type]
-    expected = count or sum(1 for s in one.samples(split="train") if s.reward is not None and s.reward > 0.5)
-    assert len(found) == expected > 0
+    ]
+    for options, count in cases:
+        assert len(list(one.samples(**options))) == count > 0, options
 
 
 def test_a_query_and_single_arguments_ask_the_same(one: Runs) -> None:
@@ -149,7 +148,7 @@ def test_a_query_and_single_arguments_ask_the_same(one: Runs) -> None:
     assert one.total(query) == 32
 
 
-@pytest.mark.parametrize(
+@each(
     ("options", "said"),
     [
         ({"query": SampleQuery(), "step": 1}, "not both"),

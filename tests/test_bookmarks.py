@@ -41,7 +41,7 @@ def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkey
     """In one statement, however many are looked up at a time where all is told of each."""
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
-    rows = [row(0, n, response=f"Answer {n}") for n in range(300)]
+    rows = [row(0, n, response=f"Answer {n}") for n in range(30)]
     (train / "0.jsonl").write_bytes(lines([*rows, row(0, 7, response="again")]))
     monkeypatch.setattr(importlib.import_module("rolloupe.query.samples.pages"), "BATCH", 10)
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index", state_dir=tmp_path / "state") as runs:
@@ -49,7 +49,7 @@ def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkey
         items = list(query.every(run, SampleQuery()))
         keys = [*(item.key for item in items), SampleKey("train", 0, "x", "0"), SampleKey("train", 5, "0", "0")]
         found = {key: (item.key, item.response) for key, item in query.named(run, keys).items()}
-        assert len(found) == 301 and any(key.attempt for key in found)
+        assert len(found) == 31 and any(key.attempt for key in found)
         assert query.responses(run, keys) == found
         state = State(tmp_path / "state")
         for key in keys:
@@ -94,22 +94,22 @@ def test_marks_cost_the_collector_of_garbage_nothing() -> None:
     assert not any(map(gc.is_tracked, (mark, item, marked, marked.key)))
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("train/0/g/1", "train/12/g/1", "eval/x/3/g/1", "train/3//", "/3/g/1", "train/-1/g/1", "a%2Fb/1/g%7E/1"),
-        *("train/1/g/1~2", "train/01/g/1", "train//g/1", "train/²/g/1", "train/x/g/1", "train/1/g", "1/g/1"),
-        *(f"train/{'1' * 100}/g/1", f"train/{'1' * 101}/g/1", "train/-0/g/1", "tr~ain/1/g/1", "train/1/g\n/1"),
-    ],
+PLAIN_IDS = (
+    *("train/0/g/1", "train/12/g/1", "eval/x/3/g/1", "train/3//", "/3/g/1", "train/-1/g/1", "a%2Fb/1/g%7E/1"),
+    *("train/1/g/1~2", "train/01/g/1", "train//g/1", "train/²/g/1", "train/x/g/1", "train/1/g", "1/g/1"),
+    *(f"train/{'1' * 100}/g/1", f"train/{'1' * 101}/g/1", "train/-0/g/1", "tr~ain/1/g/1", "train/1/g\n/1"),
 )
-def test_plain_ids_are_read_as_all_others_are(name: str) -> None:
+
+
+def test_plain_ids_are_read_as_all_others_are() -> None:
     def read(text: str) -> SampleKey | None:
         try:
             return SampleKey.parse(text)
         except ValueError:
             return None
 
-    assert read(name) == read(name.replace("g", "%67").replace("a", "%61"))
+    for name in PLAIN_IDS:
+        assert read(name) == read(name.replace("g", "%67").replace("a", "%61")), name
 
 
 def test_what_was_marked_in_the_page_is_read_here(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -19,16 +21,62 @@ ROOT = Path(__file__).parents[1]
 HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
-HELP = (
-    "import runpy, contextlib, io\nwith contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
-)
+HELP = """
+import contextlib, io, runpy
+sys.argv = {arguments!r}
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+    runpy.run_module("rolloupe", run_name="__main__")
+"""
+WRITING = """
+import tempfile
+from rolloupe.record.writers import prime_rl
+folder = tempfile.mkdtemp()
+sample = {"prompt": "p", "response": "r", "reward": 1.0}
+relax.save_rollout_result_jsonl(folder, 0, [sample], strict=True)
+rl_logging_board.save_rollout_jsonl(folder, 0, [sample], strict=True)
+batch = {"input_ids": [1, 2], "position_ids": [0, 1], "loss_mask": [False, True]}
+with prime_rl.setup_token_export(folder, strict=True) as exporter:
+    assert exporter.export(0, batch) == 1
+"""
+LIGHT = {
+    "the package": "import rolloupe, rolloupe.model, rolloupe.errors",
+    **{
+        f"rolloupe.{module}": f"import rolloupe.{module}"
+        for module in ("record", "record.integrations", "record.logtree", "record.writers.tinker")
+    },
+    **{
+        f"rolloupe {command} --help": HELP.format(arguments=["rolloupe", *command.split(), "--help"])
+        for command in ("", "view", "tui", "mcp", "demo", "ls", "show", "query", "doctor", "convert")
+    },
+    "rolloupe.record.writers": "from rolloupe.record.writers import relax, rl_logging_board",
+    "writing": WRITING,
+    "what is heavy": "import duckdb",
+}
+"""Pieces of code that run one after another in one interpreter: what one loads, the next ones have as well."""
 
 
-def loaded_after(code: str) -> set[str]:
-    """Return the heavy modules that a fresh interpreter holds once it has run the code."""
-    report = f"\nimport sys; print(*(name for name in {HEAVY!r} if name in sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+@cache
+def texts() -> dict[Path, str]:
+    """Return the modules of the package."""
+    return {path: path.read_text(encoding="utf-8") for path in sorted((ROOT / "src/rolloupe").rglob("*.py"))}
+
+
+@pytest.fixture(scope="module")
+def parsed() -> Iterator[dict[Path, ast.Module]]:
+    """The modules of the package, parsed; later tests do without so many objects."""
+    yield house_figures.modules()
+    house_figures.modules.cache_clear()
+    house_figures.nodes.cache_clear()
+
+
+@pytest.fixture(scope="module")
+def loaded() -> dict[str, set[str]]:
+    """The heavy modules that a fresh interpreter holds once it has run each piece of `LIGHT`."""
+    report = f"print('loaded', *(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    code = "\n".join(["import sys", *(f"{piece}\n{report}" for piece in LIGHT.values())])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    reports = [line.split()[1:] for line in done.stderr.splitlines() if line.startswith("loaded")]
+    return {name: {*modules} for name, modules in zip(LIGHT, reports, strict=True)}
 
 
 def test_every_room_imports_only_from_the_floors_below() -> None:
@@ -36,52 +84,15 @@ def test_every_room_imports_only_from_the_floors_below() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_importing_the_package_is_light() -> None:
-    assert loaded_after("import rolloupe, rolloupe.model, rolloupe.errors") == set()
-
-
-@pytest.mark.parametrize("module", ["record", "record.integrations", "record.logtree", "record.writers.tinker"])
-def test_importing_what_a_trainer_needs_is_light(module: str) -> None:
-    assert loaded_after(f"import rolloupe.{module}") == set()
-
-
-@pytest.mark.parametrize("module", ["prime_rl", "relax", "rl_logging_board"])
-def test_importing_what_writes_is_light(module: str) -> None:
-    allowed = {"numpy"} if module == "prime_rl" else set()
-    assert loaded_after(f"import rolloupe.record.writers.{module}") <= allowed
-
-
-def test_writing_is_light() -> None:
-    code = """
-import tempfile
-from rolloupe.record.writers import prime_rl, relax, rl_logging_board
-folder = tempfile.mkdtemp()
-sample = {"prompt": "p", "response": "r", "reward": 1.0}
-batch = {"input_ids": [1, 2], "position_ids": [0, 1], "loss_mask": [False, True]}
-relax.save_rollout_result_jsonl(folder, 0, [sample], strict=True)
-rl_logging_board.save_rollout_jsonl(folder, 0, [sample], strict=True)
-with prime_rl.setup_token_export(folder, strict=True) as exporter:
-    assert exporter.export(0, batch) == 1
-"""
-    assert loaded_after(code) == {"numpy"}
+def test_what_a_trainer_needs_and_the_help_of_commands_are_light(loaded: dict[str, set[str]]) -> None:
+    *light, writing, heavy = LIGHT
+    assert {name: loaded[name] for name in light if loaded[name]} == {}
+    assert loaded[writing] == {"numpy"} and loaded[heavy] >= {"duckdb"}
 
 
 def test_one_function_words_what_a_defect_of_ours_is() -> None:
-    files = (ROOT / "src/rolloupe").rglob("*.py")
-    worded = [path.name for path in files if "please report it" in path.read_text(encoding="utf-8")]
-    assert worded == ["errors.py"]
+    assert [path.name for path, text in texts().items() if "please report it" in text] == ["errors.py"]
     assert defect(KeyError("a")) == "a defect in Rolloupe, please report it: KeyError: 'a'"
-
-
-def test_the_check_of_what_is_loaded_can_fail() -> None:
-    assert loaded_after("import duckdb") >= {"duckdb"}
-
-
-@pytest.mark.parametrize("command", ["", "view", "tui", "mcp", "demo", "ls", "show", "query", "doctor", "convert"])
-def test_help_is_light(command: str) -> None:
-    arguments = ["rolloupe", *command.split(), "--help"]
-    code = f"{HELP}    import sys; sys.argv = {arguments!r}; runpy.run_module('rolloupe', run_name='__main__')"
-    assert loaded_after(code) == set()
 
 
 def test_the_public_names_are_exactly_all() -> None:
@@ -96,7 +107,6 @@ def test_every_public_name_exists() -> None:
         assert getattr(rolloupe, name) is not None
 
 
-SOURCES = sorted((ROOT / "src/rolloupe").rglob("*.py"))
 NOUNS = {"encoding", "listing", "reading", "sorting", "testing", "wording"}
 """Names of modules that end like a participle and are none."""
 VAGUE = {"come", "gone", "held", "said", "there", "told"}
@@ -104,29 +114,28 @@ VAGUE = {"come", "gone", "held", "said", "there", "told"}
 
 
 def test_no_module_is_named_by_a_participle() -> None:
-    names = {path.parent.name if path.stem == "__init__" else path.stem for path in SOURCES}
+    names = {path.parent.name if path.stem == "__init__" else path.stem for path in texts()}
     assert {name for name in names if name.endswith(("ed", "ing"))} - NOUNS == set()
 
 
-def variables_in(code: str) -> set[str]:
+def variables_in(module: ast.Module) -> set[str]:
     """Return the names of the variables and parameters in some code."""
-    nodes = list(ast.walk(ast.parse(code)))
+    nodes = house_figures.nodes(module)
     variables = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     return variables | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def test_variables_are_named_for_what_they_hold() -> None:
-    vague = {path.name: variables_in(path.read_text(encoding="utf-8")) & VAGUE for path in SOURCES}
-    assert {name: names for name, names in vague.items() if names} == {}
+def test_variables_are_named_for_what_they_hold(parsed: dict[Path, ast.Module]) -> None:
+    vague = {path: variables_in(module) & VAGUE for path, module in parsed.items()}
+    assert {path: names for path, names in vague.items() if names} == {}
 
 
 def test_the_check_of_variables_sees_each_kind() -> None:
     code = "def f(told, *said, **held):\n    for gone in told: lambda come: (there := come)"
-    assert variables_in(code) == VAGUE
+    assert variables_in(ast.parse(code)) == VAGUE
 
 
-def test_no_name_is_bound_twice_and_no_modules_import_each_other() -> None:
-    parsed = house_figures.modules()
+def test_no_name_is_bound_twice_and_no_modules_import_each_other(parsed: dict[Path, ast.Module]) -> None:
     assert house_figures.bound_twice(parsed) == [] and house_figures.circles(parsed) == []
     twice = ast.parse("LIMIT = 1\nLIMIT = 2\n")
     first, second = (house_figures.SOURCES / name for name in ("one.py", "two.py"))
@@ -136,8 +145,7 @@ def test_no_name_is_bound_twice_and_no_modules_import_each_other() -> None:
     assert house_figures.circles(planted) == [["rolloupe.one", "rolloupe.two"], ["rolloupe.two", "rolloupe.one"]]
 
 
-def test_tests_use_public_names() -> None:
-    parsed = house_figures.modules()
+def test_tests_use_public_names(parsed: dict[Path, ast.Module]) -> None:
     assert house_figures.tests_with_private_names(parsed) == []
     reader = ast.parse("from rolloupe.model import _hidden\nrun._hidden()\npatch.setattr(run, '_hidden', 1)\n")
     assert sorted(house_figures.reads_of_private_names(reader, {"_hidden"})) == ["1 _hidden", "2 _hidden", "3 _hidden"]
@@ -147,8 +155,7 @@ def test_what_sleeps_is_listed() -> None:
     assert sleeps.sleeping_tests() == {*sleeps.SLEEPS}
 
 
-def test_small_private_functions_and_twins_are_few() -> None:
-    parsed = house_figures.modules()
+def test_small_private_functions_and_twins_are_few(parsed: dict[Path, ast.Module]) -> None:
     assert len(house_figures.tiny_private_functions(parsed)) <= 150
     assert house_figures.twins(parsed) == []
     assert len(parsed) <= 520
@@ -170,12 +177,13 @@ def test_the_architecture_names_every_room() -> None:
     assert {name for name in rooms if not name.startswith("_")} - {"demo"} <= set(re.findall(r"\w+", floors))
 
 
-@pytest.mark.parametrize("command", ["view", "demo", "ls", "show", "query", "doctor"])
-def test_the_readme_names_the_commands_that_there_are(command: str) -> None:
+def test_the_readme_names_the_commands_that_there_are() -> None:
     from rolloupe.cli import main
 
-    assert command in main.modules
-    assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", (ROOT / "README.md").read_text(encoding="utf-8"))
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for command in ("view", "demo", "ls", "show", "query", "doctor"):
+        assert command in main.modules
+        assert re.search(rf"(rolloupe|make) {command}\b|`{command}`", readme), command
 
 
 def test_the_python_of_the_readme_runs(
@@ -202,11 +210,8 @@ def test_the_example_of_recording_runs(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_no_line_of_the_app_sets_html() -> None:
     banned = re.compile(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|srcdoc")
-    sources = [
-        path
-        for path in (ROOT / "web").glob("**/*.ts*")
-        if "node_modules" not in path.parts and ".test." not in path.name
-    ]
+    files = [*(ROOT / "web").glob("*.ts"), *(ROOT / "web/src").rglob("*.ts*")]
+    sources = [path for path in files if ".test." not in path.name]
     assert len(sources) > 10
     assert [path.name for path in sources if banned.search(path.read_text(encoding="utf-8"))] == []
 

@@ -9,6 +9,7 @@ import pytest
 
 import rolloupe
 from tests.cli.support import rolloupe as command_line
+from tests.thoroughness import each
 
 ROOT = Path(__file__).parents[1]
 PAGES = ROOT / "docs/quickstart"
@@ -82,7 +83,7 @@ def test_the_page_of_other_files(
     assert [run["splits"]["train"]["samples"] for run in shown] == [3]
 
 
-@pytest.mark.parametrize("page", sorted(WITH_FRAMEWORKS))
+@each("page", sorted(WITH_FRAMEWORKS))
 def test_a_page_that_needs_a_framework_has_a_whole_script_behind_it(page: str) -> None:
     (code,) = blocks(page, "python")
     compile(code, page, "exec")

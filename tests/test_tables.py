@@ -10,6 +10,7 @@ from rolloupe import Run, SampleQuery
 from rolloupe.api import results
 from rolloupe.api.results import SHOWN_ROWS
 from tests.index.support import lines, relax_run, row
+from tests.thoroughness import each
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def test_samples_as_arrow_are_the_samples(run: Run) -> None:
     assert metrics == [item.metrics.get("reward.acc") for item in items] and any(m is not None for m in metrics)
 
 
-@pytest.mark.parametrize(
+@each(
     "asked",
     [
         SampleQuery(sort="reward", descending=True),

@@ -8,10 +8,10 @@ type of the row.
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from types import FrameType
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pyarrow as pa
@@ -27,13 +27,30 @@ DEPTH = 4
 """Levels of records and lists within a value that are searched for a row."""
 
 
-def holds_row(value: Any, depth: int = DEPTH) -> bool:
-    """Return whether a value is a row of the list, or contains one."""
-    if isinstance(value, SampleItem):
-        return True
-    if isinstance(value, pa.Table | pa.RecordBatch):
-        return "reward" in value.schema.names
-    return depth > 0 and any(holds_row(part, depth - 1) for part in parts_of(value))
+PLAIN = (str, bytes, bytearray, int, float, complex, type(None), type, FunctionType, ModuleType)
+"""What contains nothing."""
+
+
+def holds_row(values: Iterable[Any], depth: int = DEPTH) -> bool:
+    """Return whether one of some values is a row of the list, or contains one; looks at each value once."""
+    seen: set[int] = set()
+    level = [*values]
+    while level and depth >= 0:
+        depth -= 1
+        below: list[Any] = []
+        for value in level:
+            if isinstance(value, SampleItem):
+                return True
+            if isinstance(value, PLAIN) or id(value) in seen:
+                continue
+            seen.add(id(value))
+            if isinstance(value, pa.Table | pa.RecordBatch):
+                if "reward" in value.schema.names:
+                    return True
+            else:
+                below += parts_of(value)
+        level = below
+    return False
 
 
 def parts_of(value: Any) -> Iterator[Any]:
@@ -56,7 +73,7 @@ def files_of_request(folder: Path) -> list[str]:
         name = frame.f_code.co_filename
         if event != "return" or name in files or not name.startswith(str(SOURCES)):
             return
-        if any(holds_row(value) for value in (returned, *frame.f_locals.values())):
+        if holds_row((returned, *frame.f_locals.values())):
             files.add(name)
 
     with opened(relax_run(folder), folder / "index") as library:

@@ -8,16 +8,28 @@ from collections.abc import Collection, Iterator
 from functools import cache
 from pathlib import Path
 
+from rolloupe.garbage import gc_paused
+
 SOURCES = Path(__file__).parents[1] / "src" / "rolloupe"
 TESTS = Path(__file__).parents[1] / "tests"
 MOST_LINES = 3
 """Lines of a function that are not its docstring: shorter ones that are named once are looked at."""
 
+STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
+"""What contains statements, such as imports, or is one."""
+
 
 @cache
 def modules() -> dict[Path, ast.Module]:
     """Return the modules of the package, parsed."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
+    with gc_paused():  # its passes over so many objects take four times as long as all else
+        return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(SOURCES.rglob("*.py"))}
+
+
+@cache
+def nodes(tree: ast.Module) -> list[ast.AST]:
+    """Return every node of a module."""
+    return list(ast.walk(tree))
 
 
 def records(tree: ast.Module) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -46,7 +58,7 @@ def twins(parsed: dict[Path, ast.Module]) -> list[str]:
 
 def functions(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield the functions and methods of a module."""
-    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    return (node for node in nodes(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def tiny_private_functions(parsed: dict[Path, ast.Module]) -> list[str]:
@@ -97,7 +109,7 @@ def _imported(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
     waiting: list[ast.AST] = [tree]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in {getattr(part, "id", "") for part in ast.walk(node.test)}:
             waiting += node.orelse
             continue
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -106,16 +118,16 @@ def _imported(tree: ast.Module, modules: Collection[str]) -> Iterator[str]:
                 yield from (name for name in (full if full in modules else node.module,) if name in modules)
         elif isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules)
-        waiting += ast.iter_child_nodes(node)
+        waiting += (child for child in ast.iter_child_nodes(node) if isinstance(child, STATEMENTS))
 
 
 def private_names(tree: ast.Module) -> set[str]:
     """Return the private names that a module gives to functions, classes, variables and attributes."""
-    names = {
-        node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+    names = set()
+    for node in nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
             names.add(node.id if isinstance(node, ast.Name) else node.attr)
         elif isinstance(node, ast.arg):
             names.add(node.arg)
@@ -126,15 +138,15 @@ def reads_of_private_names(test: ast.Module, private: set[str]) -> list[str]:
     """Return the private names of the package that a test imports, reads or replaces, each with its line."""
     reads = []
     private = private - private_names(test) - {"_replace", "_callbacks"}  # of named tuples, documented, and of Textual
-    for node in ast.walk(test):
-        line, names = getattr(node, "lineno", 0), list[str]()
+    for node in nodes(test):
+        names = list[str]()
         if isinstance(node, ast.ImportFrom):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.Attribute):
             names = [node.attr]
-        elif isinstance(node, ast.Call) and "setattr" in ast.unparse(node.func):
+        elif isinstance(node, ast.Call) and "setattr" in (getattr(node.func, "attr", ""), getattr(node.func, "id", "")):
             names = [str(given.value).rpartition(".")[2] for given in node.args if isinstance(given, ast.Constant)]
-        reads += [f"{line} {name}" for name in names if name in private]
+        reads += [f"{getattr(node, 'lineno', 0)} {name}" for name in names if name in private]
     return reads
 
 
@@ -142,12 +154,13 @@ def tests_with_private_names(parsed: dict[Path, ast.Module]) -> list[str]:
     """Return where tests reach for private names of the package."""
     private = {name for tree in parsed.values() for name in private_names(tree)}
     texts = {path: path.read_text(encoding="utf-8") for path in sorted(TESTS.rglob("*.py"))}
-    return [
-        f"{path.relative_to(TESTS)}:{read}"
-        for path, text in texts.items()
-        if not private.isdisjoint(re.findall(r"\b_\w+", text))
-        for read in reads_of_private_names(ast.parse(text), private)
-    ]
+    with gc_paused():
+        return [
+            f"{path.relative_to(TESTS)}:{read}"
+            for path, text in texts.items()
+            if not private.isdisjoint(re.findall(r"\b_\w+", text))
+            for read in reads_of_private_names(ast.parse(text), private)
+        ]
 
 
 def main(arguments: list[str]) -> None:

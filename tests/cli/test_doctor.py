@@ -16,6 +16,7 @@ from rolloupe.cli.commands.doctor import SHOWN, place, size
 from rolloupe.model import Problem
 from tests.cli.support import forked, main_of, rolloupe, row, write_run
 from tests.forks import Fork
+from tests.thoroughness import each
 
 ANSWERS_WITHIN_S = 10
 
@@ -26,12 +27,14 @@ def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "LIMIT_S", 120.0)
 
 
-def test_it_says_what_is_read_and_why_and_what_is_not(demo_runs: Path, tmp_path: Path, patient: None) -> None:
+def test_it_says_what_is_read_and_why_and_what_is_not(
+    demo_runs: Path, demo_index: Path, tmp_path: Path, patient: None
+) -> None:
     (tmp_path / "rollout_0.pt").write_bytes(b"\x80\x02")
-    done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", tmp_path / "index")
+    done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", demo_index)
     assert (done.code, done.err) == (0, "")
     for word in ("Recognised: 7 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
-                 "no problems", "Not read: 1 place", "unpickles", str(tmp_path / "index"), f"rolloupe {__version__}",
+                 "no problems", "Not read: 1 place", "unpickles", str(demo_index), f"rolloupe {__version__}",
                  "duckdb"):  # fmt: skip
         assert word in done.out
 
@@ -79,7 +82,7 @@ def test_nothing_recognised_is_exit_code_one(tmp_path: Path) -> None:
     assert (answer.code, answer.json["runs"]) == (1, [])
 
 
-@pytest.mark.parametrize("folder", ["verl", "skyrl", "areal", "verifiers"])
+@each("folder", ["verl", "skyrl", "areal", "verifiers"])
 def test_files_of_other_tools(folder: str) -> None:
     place = f"generic/{folder}" if folder == "verl" else folder
     done = rolloupe("doctor", Path(__file__).parents[1] / "data" / place, "--json")

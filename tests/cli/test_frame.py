@@ -10,6 +10,7 @@ from rolloupe.cli import commands, main
 from rolloupe.cli.reference import commands_of, describe
 from rolloupe.formats import built_in_formats
 from tests.cli.support import forked, rolloupe
+from tests.thoroughness import each
 
 COMMANDS = dict(commands_of(main))
 """By name; those of a group have the name of the group before their own."""
@@ -22,7 +23,7 @@ def test_each_module_of_the_folder_is_a_command() -> None:
     )
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_help_ends_with_examples(name: str) -> None:
     done = rolloupe(*name.split(), "--help")
     command = COMMANDS[name]
@@ -32,7 +33,7 @@ def test_help_ends_with_examples(name: str) -> None:
         assert f"    {example.line}\n" in done.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@each("name", COMMANDS)
 def test_examples_use_options_that_there_are(name: str) -> None:
     command = COMMANDS[name]
     for example in command.examples:
@@ -80,7 +81,7 @@ def test_an_index_that_cannot_be_written_is_exit_code_three(tmp_path: Path, demo
     assert "Error: " in done.err
 
 
-@pytest.mark.parametrize("words", [["nothing"], ["ls"], ["ls", ".", "--nothing"], ["query"], []])
+@each("words", [["nothing"], ["ls"], ["ls", ".", "--nothing"], ["query"], []])
 def test_what_cannot_be_understood_is_exit_code_two(words: list[str]) -> None:
     done = rolloupe(*words)
     assert done.code == 2

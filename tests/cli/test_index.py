@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.support import Done, command, rolloupe, row, write_run
 from tests.disks import on_small_disk
-from tests.thoroughness import slow_unless
+from tests.thoroughness import each, slow_unless
 
 
 def test_all_of_a_run_is_indexed(run: Path, tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_where_there_is_no_run(tmp_path: Path) -> None:
     assert rolloupe("index", tmp_path / "missing").code == 3
 
 
-@pytest.mark.parametrize(("said", "code"), [("1GB", 0), ("20 GiB", 0), ("0", 0), ("many", 2), ("-1", 2), ("5XB", 2)])
+@each(("said", "code"), [("1GB", 0), ("20 GiB", 0), ("0", 0), ("many", 2), ("-1", 2), ("5XB", 2)])
 def test_a_size_is_read_as_people_write_it(run: Path, said: str, code: int) -> None:
     assert rolloupe("index", run, f"--index-budget={said}").code == code
 

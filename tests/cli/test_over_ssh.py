@@ -18,7 +18,7 @@ import pytest
 from rolloupe.cli import main, over_ssh
 from tests import sshd
 from tests.cli.support import command, rolloupe
-from tests.thoroughness import slow_unless
+from tests.thoroughness import each, slow_unless
 
 ADDRESS = re.compile(r"Rolloupe is at (http://127\.0\.0\.1:\d+/)#token=(\S+)")
 
@@ -159,16 +159,14 @@ def test_a_viewer_says_that_its_port_is_taken(run: Path) -> None:
         assert subprocess.run(words, input=b"long-enough-token\n", check=False, timeout=60).returncode == 98
 
 
-@pytest.mark.parametrize("word", ["user@gpu-box:/runs", "gpu-box:runs/today", "10.0.0.1:~/x", "h:", "a.b:x y"])
+@each("word", ["user@gpu-box:/runs", "gpu-box:runs/today", "10.0.0.1:~/x", "h:", "a.b:x y"])
 def test_what_names_another_machine(word: str) -> None:
     far = taken("ls", word)
     assert far is not None
     assert f"{far.host}:{far.words[0]}" == (word if word != "h:" else "h:.")
 
 
-@pytest.mark.parametrize(
-    "word", ["/a:b", "./gpu:x", "s3://bucket/run", "-oProxyCommand=x:y", "runs/x:1", "a b:c", ":x"]
-)
+@each("word", ["/a:b", "./gpu:x", "s3://bucket/run", "-oProxyCommand=x:y", "runs/x:1", "a b:c", ":x"])
 def test_what_does_not(word: str) -> None:
     assert over_ssh.PATH.fullmatch(word) is None
 
@@ -254,6 +252,6 @@ def test_what_a_hostile_machine_answers_cannot_steer_the_terminal(hostile: Path)
     assert piped.stdout == hostile.read_bytes(), "a file or another program gets every byte as it is"
 
 
-@pytest.mark.parametrize("word", ["-Fx@host:/x", "-oProxyCommand=x@host:/x", "-x:/x", "-@host:/x"])
+@each("word", ["-Fx@host:/x", "-oProxyCommand=x@host:/x", "-x:/x", "-@host:/x"])
 def test_no_host_is_an_option_of_ssh(word: str) -> None:
     assert taken("ls", "--", word) is None

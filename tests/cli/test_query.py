@@ -12,6 +12,7 @@ from rolloupe.cli.terminal import FIXED, sample_record
 from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run
+from tests.thoroughness import each
 
 
 def ids(*words: str | Path) -> list[str]:
@@ -58,7 +59,7 @@ def test_what_json_has_no_number_for_is_named(hostile_run: Path) -> None:
     assert rewards == [0.0, "NaN", "-Infinity", None, 1.0]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "expected"),
     [
         (["--step", "3"], 6),
@@ -113,7 +114,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_whole_ids(demo_runs: Path) -> 
     assert all(one in done.out for one in found)
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "said"),
     [
         (["--step", "one"], "neither a step nor a range"),

@@ -14,6 +14,7 @@ from rolloupe.insight.rescore.run import RewardChange, grader_share
 from tests.cli.support import FORBIDDEN, HOSTILE, command, rolloupe
 from tests.index.support import relax_run
 from tests.insight.rescore.test_process import is_running
+from tests.thoroughness import each
 
 HONEST = Path(__file__).parents[2] / "examples/graders/honest.py"
 
@@ -73,7 +74,7 @@ def test_the_demo_run_is_graded_again_in_five_seconds(tmp_path: Path) -> None:
     assert change["grader_share"] == pytest.approx(0.47, abs=0.01)
 
 
-@pytest.mark.parametrize(
+@each(
     ("means", "expected"),
     [
         ((0.5, 1.0, 0.5, 0.75), "The part of the gain that was the old grader's: 50.0 %"),

@@ -7,6 +7,7 @@ import pytest
 
 from rolloupe import Recorder
 from tests.cli.support import rolloupe, row, write_run
+from tests.thoroughness import each
 
 
 def test_a_sample_is_shown_with_its_facts_and_turns(demo_runs: Path) -> None:
@@ -94,7 +95,7 @@ def test_a_sample_of_several_runs_is_looked_for_in_all(demo_runs: Path, run: Pat
     assert json.loads(one.out)["response"] == "Answer 0"
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code", "said"),
     [
         (["train/0/9/9"], 1, "no sample train/0/9/9"),

@@ -15,14 +15,14 @@ from rolloupe.cli.terminal import number, safe_json
 from rolloupe.index.run_indexer import RunIndexer
 from tests.cli.support import FORBIDDEN, HOSTILE, command, forked, main_of, on_terminal, rolloupe, row, write_run
 from tests.forks import Fork
-from tests.thoroughness import slow_unless
+from tests.thoroughness import each, slow_unless
 
 
 def harmless(text: str) -> bool:
     return not any(character in text for character in FORBIDDEN)
 
 
-@pytest.mark.parametrize("words", [["ls"], ["steps"], ["query"], ["doctor"], ["doctor", "--json"], ["ls", "--json"],
+@each("words", [["ls"], ["steps"], ["query"], ["doctor"], ["doctor", "--json"], ["ls", "--json"],
                                    ["query", "--json"], ["query", "--sort", "reward.[red]\x1b[31m"]])  # fmt: skip
 def test_no_command_lets_a_control_character_through(hostile_run: Path, words: list[str]) -> None:
     done = rolloupe(*words, hostile_run)
@@ -136,7 +136,7 @@ def test_an_interrupt_ends_with_130(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert (done.code, done.out) == (130, "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("value", "shown"),
     [(None, "-"), (3, "3"), (0.5, "0.5"), (1 / 3, "0.3333"), (1234567.0, "1.23457e+06"), (float("nan"), "NaN"),
      (float("inf"), "inf"), (float("-inf"), "-inf")],

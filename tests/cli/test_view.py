@@ -18,6 +18,7 @@ from rolloupe.demo import RUNS
 from rolloupe.model import Reading
 from rolloupe.server.settings import RunPaths, ViewerOptions
 from tests.cli.support import forked, rolloupe
+from tests.thoroughness import each
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) ->
     assert asked == [(RunPaths((str(RUNS / "tiny_grpo"), str(RUNS))), ViewerOptions(port=9))]
 
 
-@pytest.mark.parametrize(
+@each(
     ("words", "code", "said"),
     [
         ([], 2, "Missing argument 'PATH...'"),

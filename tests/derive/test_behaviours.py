@@ -1,11 +1,11 @@
 """Behaviours: what a response has to do with each."""
 
-import pytest
 import re2
 
 from rolloupe.derive import METRICS, SampleBatch, behaviours, values_of_batch
 from rolloupe.derive.base import Matcher
 from tests.derive.test_metrics import row, value
+from tests.thoroughness import each
 
 CASES = [
     ("repeated_sentences", "So it is seven.\nCheck: 3 is 3.\nCheck: 3 is 3. Check: 3 is 3.\nok\nok", 2),
@@ -29,7 +29,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "response", "expected"), CASES)
+@each(("name", "response", "expected"), CASES)
 def test_a_behaviour_is_counted(name: str, response: str, expected: float) -> None:
     assert value(name, response) == expected
     batch = SampleBatch([row("nothing at all"), row(response), row("")])

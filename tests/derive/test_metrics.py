@@ -18,7 +18,7 @@ from rolloupe.derive.blocks import blocks_of, places_of
 from rolloupe.model import SampleRow
 from rolloupe.text.blocks import BLOCKS, CLOSINGS, MAX_PARTS
 from rolloupe.text.templates import STARTS
-from tests.thoroughness import slow_unless
+from tests.thoroughness import each, slow_unless
 
 PIECES = (
     "<think>", "</think>", "<tool_call>", "</tool_call>", '{"name": "f", "arguments": {}}', "<tool_response>", "THINK]",
@@ -117,8 +117,8 @@ def test_metrics_say_the_same_of_text_and_of_its_turns(response: str) -> None:
     assert {name: values[name] for name in expected} == expected
 
 
-@pytest.mark.parametrize("number", [MAX_PARTS // 2 - 1, MAX_PARTS // 2])
-@pytest.mark.parametrize("piece", ["x<s>", "x[IMG]", "x<think>a</think>"])
+@each("number", [MAX_PARTS // 2 - 1, MAX_PARTS // 2])
+@each("piece", ["x<s>", "x[IMG]", "x<think>a</think>"])
 def test_metrics_leave_out_what_is_beyond_the_most_parts(piece: str, number: int) -> None:
     sample = row(f"{piece * number}<tool_call>x</tool_call><think>a")
     values, expected = values_of_sample(sample), of_turns(sample)
@@ -142,7 +142,7 @@ def test_a_call_is_broken_if_reading_it_finds_an_error(pieces: list[str]) -> Non
         assert text.is_broken(inner) == bool(text.call_of(inner).error)
 
 
-@pytest.mark.parametrize(
+@each(
     ("end", "user", "tool", "assistant"),
     [
         ("<|im_end|>\n", "<|im_start|>user\n", "<|im_start|>tool\n", "<|im_start|>assistant\n"),
@@ -163,7 +163,7 @@ def test_turns_of_a_text_count_by_role(end: str, user: str, tool: str, assistant
     assert value("tool_errors", f"f(){end}{tool}Error: boom{end}{tool}4{end}{assistant}5") == 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("response", "share"),
     [
         ("one two three", None),

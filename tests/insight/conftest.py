@@ -25,12 +25,6 @@ def closed_runs(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def demo_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of the bundled runs, each of which the first test that opens it scans."""
-    return tmp_path_factory.mktemp("demo_index")
-
-
-@pytest.fixture(scope="session")
 def folder_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Plan], Path]:
     """The folder of a planted run and its index, which the first test that asks for it fills. Read only."""
     known: dict[Plan, Path] = {}

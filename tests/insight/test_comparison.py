@@ -8,54 +8,54 @@ import pytest
 import rolloupe
 from rolloupe.errors import BadQuery
 from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
+from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write
-from tests.thoroughness import amount
+from tests.thoroughness import amount, each
 
 STEPS = 200
-PAIRS = amount(150, 2000)
+PAIRS = amount(100, 2000)
 """Simulated pairs of each autocorrelation: 2,000 are asked for, which take a minute."""
 SLACK = 1.0 if PAIRS >= 2000 else 2.5
 """With few pairs the share itself is uncertain."""
+FEW_PAIRS = amount(60, 400)
+"""Simulated pairs of which the place is looked for."""
 
 
-def noise(random: np.random.Generator, correlation: float, count: int = STEPS) -> np.ndarray:
-    """Autoregressive noise of deviation 1."""
-    values = random.standard_normal(count + 100)
-    for place in range(1, len(values)):
-        values[place] = correlation * values[place - 1] + np.sqrt(1 - correlation**2) * values[place]
-    return values[100:]
+def noise(random: np.random.Generator, correlation: float, pairs: int, count: int = STEPS) -> Floats:
+    """Autoregressive noise of deviation 1, a row for each pair."""
+    values = random.standard_normal((pairs, count + 100))
+    for place in range(1, values.shape[1]):
+        values[:, place] = correlation * values[:, place - 1] + np.sqrt(1 - correlation**2) * values[:, place]
+    return values[:, 100:]
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+@each("correlation", [0.0, 0.5, 0.9])
 def test_the_interval_covers_the_truth_as_often_as_it_says(correlation: float) -> None:
-    random = np.random.default_rng(4)
-    covered = 0
-    for _ in range(PAIRS):
-        interval = mean_interval(0.05 + 0.1 * noise(random, correlation, STEPS // 2))
-        covered += interval.low <= 0.05 <= interval.high
+    differences = 0.05 + 0.1 * noise(np.random.default_rng(4), correlation, PAIRS, STEPS // 2)
+    intervals = map(mean_interval, differences)
+    covered = sum(interval.low <= 0.05 <= interval.high for interval in intervals)
     assert 0.95 - 0.02 * SLACK <= covered / PAIRS <= 0.95 + 0.02 * SLACK
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+@each("correlation", [0.0, 0.5, 0.9])
 def test_runs_part_where_they_do(correlation: float) -> None:
     """At once, or along a line of at most 15 % of the steps; a slower line in slow noise cannot be seen so early."""
     random = np.random.default_rng(5)
-    pairs, right = amount(60, 400), 0
-    for pair in range(pairs):
+    right = 0
+    for pair, left in enumerate(noise(random, correlation, FEW_PAIRS)):
         start = int(random.integers(STEPS // 10, 3 * STEPS // 4))
         rise = 1 if pair % 2 else 0.15 * STEPS * (correlation < 0.9)
         height = np.clip((np.arange(STEPS) - start + 1) / max(1, rise), 0, 1) * 0.25
-        found = parting_place(height + 0.05 * noise(random, correlation))
+        found = parting_place(height + 0.05 * left)
         right += found is not None and abs(found - start) <= 0.05 * STEPS
-    assert right >= 0.9 * pairs
+    assert right >= 0.9 * FEW_PAIRS
 
 
-@pytest.mark.parametrize("correlation", [0.0, 0.5, 0.9])
+@each("correlation", [0.0, 0.5, 0.9])
 def test_runs_that_do_not_part_are_said_to_part_seldom(correlation: float) -> None:
-    random = np.random.default_rng(6)
-    pairs = amount(60, 400)
-    assert sum(parting_place(0.05 * noise(random, correlation)) is not None for _ in range(pairs)) <= 0.05 * pairs
+    differences = 0.05 * noise(np.random.default_rng(6), correlation, FEW_PAIRS)
+    assert sum(parting_place(one) is not None for one in differences) <= 0.05 * FEW_PAIRS
 
 
 def test_few_or_equal_values_have_an_interval_too() -> None:

@@ -11,6 +11,7 @@ from rolloupe.insight.rules.spikes import spikes
 from rolloupe.insight.rules.trends import rank_correlation
 from rolloupe.tokens import Floats
 from tests.insight.given_curves import Curves
+from tests.thoroughness import each
 
 STEPS = np.arange(60)
 RANDOM = np.random.default_rng(7)
@@ -128,7 +129,7 @@ def test_every_rule_is_rung_here() -> None:
     assert set(RINGS) == set(QUIET) == set(RULES)
 
 
-@pytest.mark.parametrize("rule", RINGS)
+@each("rule", RINGS)
 def test_a_rule_rings_where_it_must_and_says_where(rule: str) -> None:
     curves, title, first, last = RINGS[rule]
     ((found, from_step, to_step),) = raised(rule, curves)
@@ -136,7 +137,7 @@ def test_a_rule_rings_where_it_must_and_says_where(rule: str) -> None:
     assert "{" not in RULES[rule].words and RULES[rule].words
 
 
-@pytest.mark.parametrize("rule", QUIET)
+@each("rule", QUIET)
 def test_it_does_not_ring_elsewhere_nor_without_curves(rule: str) -> None:
     for curves in [*QUIET[rule], {}]:
         assert raised(rule, curves) == []
@@ -190,7 +191,7 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "curves", "expected"), MORE_RINGS)
+@each(("rule", "curves", "expected"), MORE_RINGS)
 def test_what_is_seen_only_by_a_closer_look(rule: str, curves: dict[str, Any], expected: list[Any]) -> None:
     assert raised(rule, curves) == expected
 

@@ -203,6 +203,7 @@ async def test_steps_are_those_of_the_split(tmp_path: Path, monkeypatch: pytest.
     write_run(run, {step: [row(0, dataset="math")] for step in (7, 30)}, "eval")
 
     async with terminal(run, tmp_path) as me:
+        await me.rest()  # the run itself asks for a catalogue as long as it is indexed
         with monkeypatch.context() as patch:
             gate = Gate(patch, "catalogue")
             await me.press("2", "home")

@@ -98,12 +98,11 @@ async def test_the_screen_before_there_is_a_run_is_as_it_was(size: tuple[int, in
     ],
     ids=name_of,
 )
-async def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path) -> None:
+async def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_path: Path, demo_index: Path) -> None:
     different: list[str] = []
     seen: set[type] = set()
 
-    index = tmp_path.parent / "index-of-pictures"
-    async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme, index=index) as me:
+    async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme, index=demo_index) as me:
         await me.rest()
         for name, keys in SCENES.items():
             await me.press(*keys.split())

@@ -6,11 +6,11 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
-import pytest
 
 import rolloupe
 from rolloupe.features import Grouping
 from rolloupe.insight.findings.cards import SeenFinding, also_of, merge_similar, say_the_same
+from tests.thoroughness import each
 
 GROUPS = Grouping(np.repeat(np.arange(50), 8))
 HAS = (np.random.default_rng(0).random((400, 2)) < 0.5).astype(np.float64)
@@ -30,7 +30,7 @@ def test_findings_in_nearly_the_same_samples_are_on_one_card() -> None:
     assert together(phrase, SeenFinding("earned", 1.0, ""), share=0.0) == [[0], [1]], "correctness follows one alone"
 
 
-@pytest.mark.parametrize(
+@each(
     ("first", "other", "same"),
     [
         (". let me double check", ". </think> let me double check", True),

@@ -8,6 +8,7 @@ from rolloupe.cli.commands.findings import findings
 from rolloupe.insight.findings import CLASSES, MEANINGS
 from rolloupe.insight.findings.cards import sentence_of
 from rolloupe.insight.findings.trend import Trend
+from tests.thoroughness import each
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -30,7 +31,7 @@ PHRASE, LENGTH = ("“a b”", ""), ("length", "characters")
 TYPICAL = "Length earns +0.3 over its siblings with each doubling, typically 612 characters early, 1,804 late"
 
 
-@pytest.mark.parametrize(
+@each(
     ("sentence", "expected"),
     [
         (sentence_of("suspect", *PHRASE, 0.123, trend(0.081, 0.94)),

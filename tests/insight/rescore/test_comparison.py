@@ -9,6 +9,7 @@ import pytest
 from rolloupe.insight.rescore import Comparison, Graded, Verdict
 from rolloupe.insight.rescore.run import grader_share, signs
 from rolloupe.query import SampleItem
+from tests.thoroughness import each
 
 
 def sample(step: int, old: float | None, new: float | None) -> Graded:
@@ -63,7 +64,7 @@ def test_sums_that_round_differently_are_equal() -> None:
     assert found.change().equal == 1.0 and found.change().first_steps is None
 
 
-@pytest.mark.parametrize(
+@each(
     ("means", "share"),
     [
         ((0.8, 1.2, 0.8, 1.0), 0.5),

@@ -16,6 +16,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.insight.rescore import GraderLimits, Verdict, grader_file
 from rolloupe.insight.rescore.child import time_of
 from rolloupe.insight.rescore.process import ENVIRONMENT, GraderProcess
+from tests.thoroughness import each
 
 PATIENT = GraderLimits(20.0)
 
@@ -118,7 +119,7 @@ def fn(samples):
 """
 
 
-@pytest.mark.parametrize("failure", ["raise ValueError", "os._exit(1)", "while True: pass", "return [1.0, 2.0]"])
+@each("failure", ["raise ValueError", "os._exit(1)", "while True: pass", "return [1.0, 2.0]"])
 def test_of_a_batch_that_fails_each_sample_is_graded_alone(graders: Graders, failure: str) -> None:
     process = graders.process(BATCH.replace("FAILURE", failure), limits=GraderLimits(0.15))
     found = process.verdicts(samples(4))
@@ -143,7 +144,7 @@ def test_a_batch_that_hangs_alone_too_is_the_last(graders: Graders, tmp_path: Pa
     assert (tmp_path / "calls").read_text() == "2 1 1 1 1 "
 
 
-@pytest.mark.parametrize(
+@each(
     "code",
     [
         "def fn(sample): return len(sample.response) + (sample['label'] == '2') + sample.metrics.len",
@@ -176,7 +177,7 @@ def test_values_beside_the_score_are_kept(graders: Graders) -> None:
     assert found == Verdict(score=1.0, metrics={"acc": 0.0}, tags={"why": "x" * 200})
 
 
-@pytest.mark.parametrize(
+@each(
     ("result", "reason"),
     [
         ("None", "the result is None, not a number"),
@@ -190,7 +191,7 @@ def test_results_that_are_no_scores_are_described(graders: Graders, result: str,
     assert found.score is None and found.reason.startswith(reason)
 
 
-@pytest.mark.parametrize(
+@each(
     ("code", "reason"),
     [
         ("import missing_module", "No module named 'missing_module' (line 1 of grader0.py)"),
@@ -229,7 +230,7 @@ def fn(sample):
     assert (tmp_path / "large").stat().st_size <= 64 * 2**20
 
 
-@pytest.mark.parametrize("code", [
+@each("code", [
     "def fn(sample):\n    os.fork()\n    return int(sample.index)",
     "def fn(samples):\n    os.fork()\n    return [int(one.index) for one in samples]",
     "def fn(sample):\n    if not os.fork():\n        raise SystemExit\n    return int(sample.index)",
@@ -239,7 +240,7 @@ def test_copies_of_the_process_that_a_grader_forks_answer_nothing(graders: Grade
     assert [one.score for one in found] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("line", ['{"score": 99}', '{"score": 99, "number": 1}', "no JSON"])
+@each("line", ['{"score": 99}', '{"score": 99, "number": 1}', "no JSON"])
 def test_what_a_grader_writes_to_the_pipe_of_answers_is_no_score(graders: Graders, line: str) -> None:
     code = f"""
         import os

@@ -11,6 +11,7 @@ from rolloupe import Recorder, Runs
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery
 from rolloupe.record import launches
+from tests.thoroughness import each
 
 REWARDS = {0: [0.0, 1.0], 1: [1.0, 1.0], 2: [0.5, 0.0]}
 
@@ -35,7 +36,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
         yield opened
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "kind", "values"),
     [
         ("reward", "sample", [0.5, 1, 0.5]),

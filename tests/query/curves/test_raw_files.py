@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import combinations
 from pathlib import Path
 
@@ -29,6 +29,13 @@ CORRECT = 0.75
 Floats = NDArray[np.float64]
 
 
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of all these runs, each of which the first test that opens it scans."""
+    return tmp_path_factory.mktemp("index")
+
+
+@cache
 def table_of(name: str) -> pd.DataFrame:
     """The samples of a run, as its files have them; a number that is not finite is none."""
     source = SOURCES[name]
@@ -101,8 +108,8 @@ def check_samples(run: Run, table: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in SOURCES])
-def test_numbers_of_samples(name: str, tmp_path: Path) -> None:
-    with opened(name, tmp_path) as runs:
+def test_numbers_of_samples(name: str, index: Path) -> None:
+    with opened(name, index) as runs:
         check_samples(runs.only(), table_of(name))
 
 
@@ -135,10 +142,10 @@ RANGES = {
 
 
 @pytest.mark.parametrize("name", [slow_unless(name in ("relax", "telescope"), name) for name in SOURCES])
-def test_shares_lengths_and_sums(name: str, tmp_path: Path) -> None:
+def test_shares_lengths_and_sums(name: str, index: Path) -> None:
     """Of a split: groups, statuses, discards by reason, advantages of zero, correlation, outcomes, tokens so far."""
     table = table_of(name)
-    with opened(name, tmp_path) as runs:
+    with opened(name, index) as runs:
         run = runs.only()
         for split, samples in table.groupby("split"):
             of = str(split)
@@ -193,12 +200,12 @@ def share_of(values: pd.Series, k: int, is_enough: Callable[[Iterable[bool]], bo
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in EVALUATED])
-def test_pass_at_k_equals_all_ways_to_draw(name: str, tmp_path: Path) -> None:
+def test_pass_at_k_equals_all_ways_to_draw(name: str, index: Path) -> None:
     table = table_of(name)
     metric = "correct" if "correct" in table else "reward"
     evaluated = table[table["split"].str.startswith("eval/")].dropna(subset=["group", metric])
     assert len(evaluated)
-    with opened(name, tmp_path) as runs:
+    with opened(name, index) as runs:
         for split, own in evaluated.groupby("split"):
             query = CurveQuery(kind="eval", name=metric, source=str(split))
             for stat, is_enough in (("pass_at", any), ("pass_all", all)):
@@ -247,12 +254,12 @@ LOGS: dict[str, Callable[[], Iterator[tuple[str, int, float]]]] = {
 
 
 @pytest.mark.parametrize("name", [slow_unless(name != "tiny_grpo", name) for name in LOGS])
-def test_numbers_of_the_trainer(name: str, tmp_path: Path) -> None:
+def test_numbers_of_the_trainer(name: str, index: Path) -> None:
     """The last value of a step counts."""
     table = pd.DataFrame(LOGS[name](), columns=["name", "step", "value"])
     curves = {str(key): rows.groupby("step")["value"].last(skipna=False) for key, rows in table.groupby("name")}
     assert curves
-    with opened(name, tmp_path) as runs:
+    with opened(name, index) as runs:
         run = runs.only()
         assert {one for one in run.metric_names() if len(run.metrics(one))} - {"time"} == curves.keys()
         for key, whole in curves.items():
@@ -293,14 +300,14 @@ TOKENS = {"gen_train_toy": tokens_of_board, "prime_rl exports": tokens_of_export
 
 
 @pytest.mark.parametrize("name", TOKENS)
-def test_numbers_of_tokens(name: str, tmp_path: Path) -> None:
+def test_numbers_of_tokens(name: str, index: Path) -> None:
     found = [
         {"step": step, "name": series, "value": value}
         for step, series, values in TOKENS[name](SOURCES[name].path)
         for value in values
     ]
     table = pd.DataFrame(found)
-    with opened(name, tmp_path) as runs:
+    with opened(name, index) as runs:
         run = runs.only()
         run.wait(texts=True)
         for key, rows in table.groupby("name"):

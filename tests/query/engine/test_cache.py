@@ -6,15 +6,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import pytest
-
 from rolloupe.query.engine.caches import AnswerCache
+from tests.thoroughness import each
 
 RUN: Any = SimpleNamespace(catalog=SimpleNamespace(folder=Path("run")))
 SNAPSHOT: Any = SimpleNamespace(version="1")
 
 
-@pytest.mark.parametrize("at_once", [1, 2])
+@each("at_once", [1, 2])
 def test_a_slow_answer_holds_up_others_only_if_they_take_memory(at_once: int) -> None:
     cache: AnswerCache[str] = AnswerCache(100, len, at_once)
     is_slow, may_end = threading.Event(), threading.Event()

@@ -322,8 +322,8 @@ def test_by_what_an_evaluation_is_told(tmp_path: Path, case: str) -> None:
         assert (asked.metric, asked.bar, asked.reason.split(";")[0]) == (metric, 0.25, "as requested")
 
 
-def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "tiny_grpo", tmp_path / "index") as library:
+def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, demo_index: Path) -> None:
+    with opened(demo_runs / "tiny_grpo", demo_index) as library:
         run = library.runs[0]
         held_out, longer = query.evals(run)
         for found in (held_out, longer):

@@ -1,6 +1,7 @@
 """Conditions as a person types them."""
 
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,16 +11,18 @@ from hypothesis import strategies as st
 
 from rolloupe import query
 from rolloupe.errors import BadQuery
+from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or, leaves
 from rolloupe.query.filter.parser import conditions, place_of, quoted
 from tests.index.support import lines, opened, row
+from tests.thoroughness import each
 
 A, B, C, IS = (Condition(name, "=", value) for name, value in (("a", 1), ("b", 2), ("c", 3), ("is", 3)))
 NOT_7 = Not(Condition("b", "contains", "7"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("reward < 0.1", [("reward", "<", 0.1)]),
@@ -40,7 +43,7 @@ def test_what_can_be_read(text: str, expected: list[tuple[Any, ...]]) -> None:
     assert conditions(text) == tuple(Condition(*one) for one in expected)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ('token "Wait"', HasToken("Wait")),
@@ -62,7 +65,7 @@ def test_nan_is_a_number() -> None:
     assert isinstance(condition, Condition) and isinstance(condition.value, float) and math.isnan(condition.value)
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "place", "wanted"),
     [
         ("reward", 7, "one of"),
@@ -90,7 +93,7 @@ def test_what_cannot_be_read_says_where_and_what_was_expected(text: str, place: 
     assert wanted in str(raised.value) and raised.value.place == place - 1
 
 
-@pytest.mark.parametrize(
+@each(
     ("text", "expected"),
     [
         ("a = 1 or b = 2 and c = 3", (Or((A, And((B, C)))),)),
@@ -110,7 +113,7 @@ def test_how_conditions_are_joined(text: str, expected: tuple[Filter, ...]) -> N
     assert conditions(text) == expected
 
 
-@pytest.mark.parametrize("text", ["(" * 1000 + "a = 1" + ")" * 1000, "not " * 900 + "a = 1"])
+@each("text", ["(" * 1000 + "a = 1" + ")" * 1000, "not " * 900 + "a = 1"])
 def test_what_is_nested_without_end_is_refused(text: str) -> None:
     with pytest.raises(BadQuery, match="levels deep"):
         conditions(text)
@@ -136,11 +139,14 @@ def test_in_quotes_every_name_and_value_can_be_said(column: str, value: str) -> 
     assert conditions(quoted) == (Condition(column, "=", value),)
 
 
-def found(tmp_path: Path, where: str) -> list[str]:
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
+    """Five samples, with rewards of each kind."""
     rewards = [1.0, math.nan, None, math.inf, -1.0]
     more: list[dict[str, object]] = [{"kl": 0.5}, {"kl": 2.0}, {}, {"kl": 3.0}, {}]
     notes = ["Too Long", None, "b", None, "007"]
-    train = tmp_path / "run" / "rollout_result" / "train"
+    folder = tmp_path_factory.mktemp("filtered")
+    train = folder / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     (train / "0.jsonl").write_bytes(
         lines(
@@ -150,11 +156,15 @@ def found(tmp_path: Path, where: str) -> list[str]:
             ]
         )
     )
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        return [s.key.index for s in query.samples(library.runs[0], SampleQuery(where=conditions(where))).samples]
+    with opened(folder / "run", folder / "index") as library:
+        yield library.runs[0]
 
 
-@pytest.mark.parametrize(
+def found(run: OpenRun, where: str) -> list[str]:
+    return [sample.key.index for sample in query.samples(run, SampleQuery(where=conditions(where))).samples]
+
+
+@each(
     ("where", "expected"),
     [
         ("reward > 0.5", ["0", "3"]),
@@ -188,11 +198,11 @@ def found(tmp_path: Path, where: str) -> list[str]:
         ("step < 99999999999999999999", ["0", "1", "2", "3", "4"]),
     ],
 )
-def test_what_conditions_mean(tmp_path: Path, where: str, expected: list[str]) -> None:
-    assert found(tmp_path, where) == expected
+def test_what_conditions_mean(run: OpenRun, where: str, expected: list[str]) -> None:
+    assert found(run, where) == expected
 
 
-@pytest.mark.parametrize(
+@each(
     ("name", "told"),
     [
         ("rewrd", "no column 'rewrd'; is it 'reward'? there are: split, "),
@@ -203,9 +213,9 @@ def test_what_conditions_mean(tmp_path: Path, where: str, expected: list[str]) -
         ("xyzzy", "no column 'xyzzy'; there are"),
     ],
 )
-def test_an_unknown_column_is_answered_with_the_nearest_ones(tmp_path: Path, name: str, told: str) -> None:
+def test_an_unknown_column_is_answered_with_the_nearest_ones(run: OpenRun, name: str, told: str) -> None:
     with pytest.raises(BadQuery) as raised:
-        found(tmp_path, f"{name} = 1")
+        found(run, f"{name} = 1")
     assert told in str(raised.value)
 
 
@@ -236,9 +246,9 @@ def test_lengths_go_by_the_names_that_trainers_give_them(tmp_path: Path, own: bo
         assert values == ([0, -1, -2, None] if own else [0, 10, 20, 30])
 
 
-def test_a_word_is_no_number(tmp_path: Path) -> None:
+def test_a_word_is_no_number(run: OpenRun) -> None:
     with pytest.raises(BadQuery, match="reward is numeric; 'much' is neither a number nor a numeric column"):
-        found(tmp_path, "reward > much")
+        found(run, "reward > much")
 
 
 def test_the_place_of_a_column_in_a_filter_is_told() -> None:

@@ -14,6 +14,7 @@ from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from tests.index.support import lines, opened, row
+from tests.thoroughness import each
 
 STEPS, GROUPS, SIZE = 3, 4, 4
 
@@ -67,7 +68,7 @@ def test_means_of_the_largest_numbers_are_numbers(tmp_path: Path) -> None:
         assert [one.reward.mean for one in ordered.groups] == sorted(expected, reverse=True)
 
 
-@pytest.mark.parametrize("scope", [(1, 1), (0, 2), (None, None)])
+@each("scope", [(1, 1), (0, 2), (None, None)])
 def test_groups_of_any_scope_in_any_order_stand_as_their_firsts_say(
     run: OpenRun, scope: tuple[int | None, int | None]
 ) -> None:
@@ -92,8 +93,8 @@ def test_groups_of_any_scope_in_any_order_stand_as_their_firsts_say(
                 assert keys == sorted(keys, reverse=descending)
 
 
-@pytest.mark.parametrize("descending", [False, True])
-@pytest.mark.parametrize("steps", [(1, 1), (0, 2)])
+@each("descending", [False, True])
+@each("steps", [(1, 1), (0, 2)])
 def test_the_samples_of_a_group_stand_by_what_the_groups_are_sorted_by(
     run: OpenRun, steps: tuple[int, int], descending: bool
 ) -> None:

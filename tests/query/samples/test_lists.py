@@ -17,6 +17,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.sample import load
 from rolloupe.query.samples import pages
 from tests.index.support import eventually, lines, opened, relax_run, row
+from tests.thoroughness import each
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
 
@@ -254,7 +255,7 @@ def test_samples_that_share_a_key_over_several_files_have_ids_of_their_own(tmp_p
         assert [str(item.key) for item in last.samples] == [ids[-1]]
 
 
-@pytest.mark.parametrize("text", ["train/0/0/0~-1", "train/0/0/0~0", "train/0_0/0/0", "train/ 0/0/0", "train/٠/0/0"])
+@each("text", ["train/0/0/0~-1", "train/0/0/0~0", "train/0_0/0/0", "train/ 0/0/0", "train/٠/0/0"])
 def test_a_sample_has_one_id_alone(text: str) -> None:
     with pytest.raises(ValueError, match="expected split/step/group/index"):
         SampleKey.parse(text)

@@ -35,6 +35,7 @@ from rolloupe.query.search import (
 )  # fmt: skip
 from rolloupe.text.blocks import parts as text_parts
 from tests.index.support import eventually, lines, opened, relax_run, row
+from tests.thoroughness import each
 
 LETTERS = 'abkABK_1 \n.-("\\\x00éÉ因😀\u202e\u212a'
 PIECES = ["a", "b", "ab", "k", ".", "[ab]", "[^a]", "\\d", "a+", "b*a", "(?:ab|a)", "é", "因.", "a{2}", "\\.", "^", "$"]
@@ -380,7 +381,7 @@ def test_the_places_in_a_sample(tmp_path: Path) -> None:
             marked(run, SampleKey("train", 1, "none", "0"), TextQuery(text="beta"))
 
 
-@pytest.mark.parametrize(
+@each(
     ("pattern", "place"),
     [
         ("a(b", 1),
@@ -401,17 +402,17 @@ def test_a_pattern_that_cannot_be_read_says_where(corpus: OpenRun, pattern: str,
         assert error.value.place == place
 
 
-@pytest.mark.parametrize("query", [TextQuery(text=""), TextQuery(text="a" * 10_001), TextQuery(text="a", roles=("x",))])
+@each("query", [TextQuery(text=""), TextQuery(text="a" * 10_001), TextQuery(text="a", roles=("x",))])
 def test_what_cannot_be_searched_for_is_refused(corpus: OpenRun, query: TextQuery) -> None:
     with pytest.raises(BadQuery):
         search(corpus, query)
 
 
-@pytest.mark.parametrize(
+@each(
     "needle", ["(a+)+$", "(x+x+)+y", "a" * 10_000, "\x00", "\ud800", "\u202e", "\\Qa", "(?i)(?s).*", "[ab]*a[ab]{400}c"]
 )
-@pytest.mark.parametrize("regex", [False, True])
-@pytest.mark.parametrize("word", [False, True])
+@each("regex", [False, True])
+@each("word", [False, True])
 def test_hostile_needles_end(corpus: OpenRun, needle: str, regex: bool, word: bool) -> None:
     _, progress = all_of(search(corpus, TextQuery(text=needle, regex=regex, word=word)))
     assert progress.is_over

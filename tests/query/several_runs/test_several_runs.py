@@ -19,6 +19,7 @@ from rolloupe.questions import PromptSampleQuery
 from rolloupe.record import launches
 from tests.index.support import opened
 from tests.server.support import BEARER, WRITE, ask, get, served
+from tests.thoroughness import each
 
 LONG = "a" * 5000
 CONFIGS: list[dict[str, Any]] = [
@@ -68,7 +69,7 @@ def mean(samples: list[dict[str, Any]]) -> Any:
     return pytest.approx(sum(finite) / len(finite)) if finite else None
 
 
-@pytest.mark.parametrize("step", [0, 1, 2])
+@each("step", [0, 1, 2])
 def test_prompts_of_several_runs_are_those_of_plain_counting(library: Library, step: int) -> None:
     found = query.shared_prompts(library.runs, "train", step, limit=1000)
     expected = counted(step) if step < 2 else {}
@@ -180,7 +181,7 @@ def by_hand(run: OpenRun, curve: CurveQuery) -> list[float]:
     return [value for value in values.tolist() if math.isfinite(value)]
 
 
-@pytest.mark.parametrize("name", ["reward", "response_chars"])
+@each("name", ["reward", "response_chars"])
 def test_a_metric_of_each_run_is_that_of_its_curve(library: Library, name: str) -> None:
     curve = CurveQuery(kind="sample", name=name, options=CurveOptions(smooth=10))
     found, left = query.metric_values(library.runs, curve)

@@ -14,7 +14,7 @@ from rolloupe.query.steps import moments as moments_module
 from tests.formats.test_telescope import RUN
 from tests.index.support import opened
 from tests.query.sample.test_annotations import append, episode, note
-from tests.thoroughness import amount
+from tests.thoroughness import amount, each
 
 
 @pytest.fixture(scope="module")
@@ -53,9 +53,9 @@ def test_a_step_says_how_many_were_trained_on_and_means_are_theirs(run: Run) -> 
     assert points == {step.step: step.reward for step in run.steps("train")}
 
 
-@pytest.mark.parametrize("sort", ["index", "reward", "env"])
-@pytest.mark.parametrize("step", [None, 5])
-@pytest.mark.parametrize("trained", [True, False])
+@each("sort", ["index", "reward", "env"])
+@each("step", [None, 5])
+@each("trained", [True, False])
 def test_lists_hold_one_kind_alone(run: Run, indexed: OpenRun, trained: bool, step: int | None, sort: str) -> None:
     asked = SampleQuery(splits=("train",), step_min=step, step_max=step, sort=sort, trained=trained)
     found = list(run.samples(asked))

@@ -170,11 +170,11 @@ def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, tmp_path: Pa
         assert sample.row.metrics["sum_log_ratio"] == pytest.approx(np.nansum(ratios))
 
 
-def test_every_series_of_the_bundled_runs_has_a_title(demo_runs: Path, tmp_path: Path) -> None:
-    for number, folder in enumerate(sorted(demo_runs.iterdir())):
+def test_every_series_of_the_bundled_runs_has_a_title(demo_runs: Path, demo_index: Path) -> None:
+    for folder in sorted(demo_runs.iterdir()):
         if not folder.is_dir():
             continue
-        with rolloupe.open(folder, index_dir=tmp_path / str(number)) as runs:
+        with rolloupe.open(folder, index_dir=demo_index) as runs:
             for run in runs:
                 item = next(iter(run.samples()), None)
                 names = all_series(run.sample(item.key)) if item else {}

@@ -22,6 +22,7 @@ from rolloupe.query import (
 )
 from rolloupe.query.tokens import update
 from rolloupe.query.tokens.update import DOWN, MOST_STRINGS, NOTHING, TAKEN_OUT, UNKNOWN, UNTRAINED, UP
+from tests.thoroughness import each
 
 DATA = Path(__file__).parents[2] / "data"
 
@@ -118,7 +119,7 @@ def test_a_clipped_token_that_the_penalty_pushes_counts_as_lost_and_as_pushed() 
     assert (found.whole.up, found.whole.down, found.whole.lost) == pytest.approx((0.0, penalty, 1.25))
 
 
-@pytest.mark.parametrize("large", [math.inf, 1e308])
+@each("large", [math.inf, 1e308])
 def test_coefficients_that_no_sum_can_hold_are_counted_and_in_no_sum(large: float) -> None:
     sample = made([large, -large, 1, -1], [1.0, 1.0, 1.0, 1.0], [1] * 4)
     found = token_update(sample, UpdateChoice("ppo"))

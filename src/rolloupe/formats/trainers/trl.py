@@ -191,8 +191,8 @@ class TRL(RewardParts, ParquetFormat):
         known = _listed_with(source.depends)
         if known.weights is not None:
             fitting = known.fit(known.among(_float_columns(source.location)))
-            said = (WEIGHTED if known.weights else EQUAL) if fitting else TOO_MANY
-            sample.notes = [said if note == UNWEIGHTED else note for note in sample.notes]
+            weighting = (WEIGHTED if known.weights else EQUAL) if fitting else TOO_MANY
+            sample.notes = [weighting if note == UNWEIGHTED else note for note in sample.notes]
         return sample
 
     def config(self, run: RunInfo) -> dict[str, Any]:
