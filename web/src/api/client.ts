@@ -3,7 +3,7 @@
 import { eachLine, keyHeader } from "./stream";
 import type { ErrorReply, TicketReply } from "./types.gen";
 
-/** A failed request: what failed and what to do next, in the server's words or the page's. */
+/** A failed request: what failed and what to do next, in words of the server or of the page. */
 export class ApiError extends Error {
   override readonly name = "ApiError";
 
@@ -12,7 +12,7 @@ export class ApiError extends Error {
     readonly status: number,
     message: string,
     readonly next: string,
-    /** The whole answer, if it was JSON: a refusal may say more than its sentence. */
+    /** The whole answer, if it was JSON: it may hold more than the sentence. */
     readonly body: unknown = null,
     /** The place of an error in a filter. */
     readonly place: number | null = null,
@@ -27,7 +27,7 @@ type Send = (url: string, init: Asked) => Promise<Response>;
 let send: Send = async (url, { headers, ...init }) =>
   fetch(url, { credentials: "same-origin", ...init, headers: { ...headers, ...keyHeader(pageKey()) } });
 
-/** Answer all requests by a function instead of a server: a report holds its own answers. */
+/** Answers all requests with a function instead of a server, as a report does. */
 export function answerWith(answers: Send): void {
   send = answers;
   alone = true;
@@ -35,7 +35,7 @@ export function answerWith(answers: Send): void {
 
 let alone = false;
 
-/** True for a page without a server, which can answer for its own samples alone. */
+/** True for a page without a server: it knows only its own samples. */
 export const isAlone = (): boolean => alone;
 
 let locked: () => void = () => undefined;
@@ -85,8 +85,8 @@ export async function post<T>(path: readonly string[], body: unknown): Promise<T
 }
 
 /**
- * An address that a browser can open by itself once, and soon: with a download, it sends no header. Null if the server
- * asks for its token.
+ * An address with a ticket, which opens once, within a minute: browsers send no header with a download. Null if the
+ * server asks for its token.
  */
 export async function ticketed(url: string): Promise<string | null> {
   if (pageKey() === "") return url;
@@ -100,7 +100,7 @@ export async function ticketed(url: string): Promise<string | null> {
 
 let lastKey = "";
 
-/** Where the key of this page lies: in the storage of its origin, which other ports cannot read, unlike its cookies. */
+/** Name of this page's key in the storage of its origin, which other ports cannot read, unlike its cookies. */
 const keyPlace = (): string => `rolloupe.key${new URL(document.baseURI).pathname}`;
 
 /** The key that the login gave; empty without one. */
@@ -117,7 +117,7 @@ export function keepKey(key: string): void {
   try {
     localStorage.setItem(keyPlace(), key);
   } catch {
-    // as above
+    // the storage is closed
   }
 }
 
@@ -130,10 +130,7 @@ export async function isRefused(url: string): Promise<boolean> {
   }
 }
 
-/**
- * Request a stream of records, one a line, and pass each on as it comes. Ends on `signal`, or throws
- * `ApiError`.
- */
+/** Request a stream of lines, and pass on each record when it arrives. Ends on `signal`, or throws `ApiError`. */
 export async function lines<T>(
   path: readonly string[],
   body: unknown,
@@ -167,7 +164,7 @@ async function answered<T>(url: string, init: Asked): Promise<T> {
     const answer: unknown = await reply.json();
     if (typeof answer === "object" && answer !== null && !Array.isArray(answer)) return answer as T;
   } catch {
-    // Said below.
+    // the error below says it
   }
   throw new ApiError(reply.status, "The answer is incomplete, or did not come from this server.", "Try again.");
 }
@@ -194,7 +191,7 @@ async function refusal(reply: Response): Promise<ApiError> {
     if (typeof words.error === "string")
       return new ApiError(reply.status, words.error, words.next ?? "", words, words.place ?? null);
   } catch {
-    // Something between the page and the server answered; it speaks for itself below.
+    // A proxy answered: the error below has its status.
   }
   return new ApiError(reply.status, `The server answered ${reply.status} ${reply.statusText}`.trim(), "Try again.");
 }

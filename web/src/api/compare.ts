@@ -31,8 +31,8 @@ export const getSharedPrompts = (
 export const getRewardComparison = (runs: readonly [string, string], split: string): Promise<RewardComparison> =>
   get(["compare", "rewards"], { run: runs, split });
 
-/** A metric in each run. Some runs may be left: the next request continues with them. */
+/** A metric in each run. The answer may cover only some runs; the next request continues with the others. */
 export const getRunMetrics = (request: RunMetricsRequest): Promise<RunMetricsReply> => post(["run-metrics"], request);
 
-/** The curves that any run has; some runs may be left, as above. */
+/** The curves that at least one run has. As above, the answer may cover only some runs. */
 export const getRunsCatalogue = (): Promise<RunsCatalogueReply> => get(["catalogue"]);

@@ -1,11 +1,14 @@
-/** Curves: one request has all curves of one turn, except trainer metrics, whose files are slow to read. */
+/**
+ * Loads curves. One request asks for all curves of a turn of the event loop, except trainer metrics, whose files are
+ * slow to read.
+ */
 
 import { getCurves } from "./index";
 import type { CurveData, CurveQuery } from "./types.gen";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 4000;
-/** Curves of so many points fit into one answer, each run counted. */
+/** Points in one answer, over all curves and runs. */
 const MOST_CURVES = 250;
 
 interface Wish {
@@ -34,7 +37,7 @@ async function send(key: string, runs: string[]): Promise<void> {
     for (let from = 0; from < wishes.length; from += most) {
       const some = wishes.slice(from, from + most);
       const curves = some.map((wish) => wish.curve);
-      // oxlint-disable-next-line no-await-in-loop -- so many points are more than one answer may hold
+      // oxlint-disable-next-line no-await-in-loop -- one answer cannot hold all points
       const reply = await getCurves({ runs, curves, points: POINTS, step_min: null, step_max: null, group_by: "" });
       for (const [at, { give }] of some.entries()) give(reply.curves.filter((one) => one.curve === at));
     }

@@ -1,4 +1,7 @@
-/** Events of the server: from a stream that all tabs share if the browser can do that, else from one of our own. */
+/**
+ * Events of the server, from a stream that all tabs share, or from one of this tab if the browser has no shared
+ * workers.
+ */
 
 import { address, isRefused, pageKey } from "./client";
 import workerUrl from "./events.worker.ts?sharedworker&url";
@@ -10,7 +13,7 @@ export interface Listener {
   event(event: Event): void;
   /** The connection came up, or broke off. */
   connection(isUp: boolean): void;
-  /** The server is there, and asks for its token. */
+  /** The server answers, and asks for its token. */
   shut(): void;
 }
 

@@ -1,8 +1,8 @@
 /**
  * The shared worker: one stream of events for all the tabs of a browser, which opens six connections to a host at most.
  *
- * A tab says `{ url, key }` to listen or to name another key, `"again"` to try a broken stream at once, `"bye"` when it
- * goes.
+ * A tab sends `{ url, key }` to listen or to change the key, `"again"` to retry a broken stream at once, and `"bye"`
+ * when it closes.
  */
 
 import { Stream, type StreamMessage } from "./stream";

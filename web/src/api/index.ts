@@ -52,7 +52,7 @@ export interface SamplesQuery {
   limit: number;
   around?: string | undefined;
   column?: readonly string[] | undefined;
-  /** Groups have the most informative columns as well, after the named ones. */
+  /** For groups, the server adds the most informative columns after the named ones. */
   usual?: boolean | undefined;
 }
 
@@ -74,7 +74,7 @@ export const getCurves = (request: CurvesRequest): Promise<CurvesReply> => post(
 export const getSamples = (run: string, query: SamplesQuery): Promise<SamplesReply> =>
   get(["runs", run, "samples"], { ...query });
 
-/** How far such an answer is. */
+/** The progress of such an answer. */
 export const getProgress = (run: string, of: "groups" | "samples", query: SamplesQuery): Promise<Progress> =>
   get(["runs", run, of, "progress"], { ...query });
 
@@ -146,7 +146,7 @@ export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
 export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string =>
   address(["runs", run, "export"], query);
 
-/** The marks of a person; with `since`, those that changed after that version. */
+/** The marks of a person; with `since`, only those that changed after that version. */
 export const getState = (since: number): Promise<StateReply> => get(["state"], { since });
 
 /** Throws an `ApiError` of status 409 if another change came first; its `body` is then a `ConflictReply`. */

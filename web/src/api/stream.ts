@@ -1,4 +1,4 @@
-/** One open stream of events, and whether it is up. Runs in the shared worker or in the page. */
+/** An open stream of events and its state. Runs in the shared worker or in the page. */
 
 /**
  * A message to the page: the connection is `up` or `down`; `refused`: down, since the answer was not a stream; `event`

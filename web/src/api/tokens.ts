@@ -26,17 +26,17 @@ export interface TokenPage {
   ids: Int32Array | Float64Array | null;
   spans: Readonly<Record<"turn" | "part" | "start" | "stop", Int32Array>>;
   series: ReadonlyMap<string, TokenSeries>;
-  /** The rules that take tokens out of the loss, which the series suffice for. */
+  /** The rules that take tokens out of the loss and need no other series than these. */
   rules: readonly MaskRuleInfo[];
   /** The rules that say what a step does to a token, the run's own first. */
   updates: readonly UpdateRuleInfo[];
-  /** The string of a token, counted from the first of the page; null if the record has none. */
+  /** The string of a token, by its place in the page; null if the record has none. */
   text: ((place: number) => string) | null;
   /** How the strings of the sample are written. */
   spelling: TokensHeader["spelling"];
   /** True if the record holds alternatives of the sample's tokens. */
   hasAlternatives: boolean;
-  /** The bytes of the ids that are a part of a character, where a tokenizer made the strings. */
+  /** The bytes of ids that are a part of a character, if a tokenizer made the strings. */
   partial: TokensHeader["partial"];
 }
 

@@ -30,7 +30,7 @@ export function startFocus(): void {
     if (current === null || current.isConnected) return;
     const from = ways;
     current = null;
-    // A card that a key opened while nothing had the focus: nothing has it again, and keys continue to work.
+    // A key opened this card while nothing had the focus. Afterwards nothing has it again, and keys still work.
     const isClosed = card !== null && !(card.isConnected && card.matches("[open]"));
     if (isClosed) card = null;
     if (isClosed && isFromNowhere) return;

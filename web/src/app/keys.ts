@@ -91,7 +91,7 @@ function can(session: Session, action: Action): boolean {
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }
 
-/** Actions that show or change the sample: a table that covers it, or a list on a narrow screen, makes room first. */
+/** Actions that show or change the sample. A table that covers it, or a list on a narrow screen, closes first. */
 const OF_SAMPLE: ReadonlySet<Action> = new Set([
   "tokens",
   "raw",
@@ -109,7 +109,7 @@ function act(session: Session, action: Action): void {
   if (!isUncovered || action !== session.place.now.peek().view) doers(session)[action]();
 }
 
-/** Make room for the sample. True if something covered it. */
+/** Uncover the sample. True if something covered it. */
 function showSample(session: Session): boolean {
   const { sample, mode, list } = session.place.now.peek();
   if (sample === null) return false;
@@ -141,7 +141,7 @@ function toSearch(session: Session): void {
   toField(SEARCH_ID, (field) => field.select());
 }
 
-/** Go to a field once the last change is drawn, and before the next key, which belongs to the field. */
+/** Focus a field after the last change is drawn and before the next key, which belongs to the field. */
 function toField(id: string, then?: (field: HTMLInputElement) => void): void {
   queueMicrotask(() => {
     const field = document.querySelector<HTMLInputElement>(`#${id}`);
@@ -150,7 +150,7 @@ function toField(id: string, then?: (field: HTMLInputElement) => void): void {
   });
 }
 
-/** The samples of the list by reward, the lowest first, and the first of them. */
+/** Sort the list by reward, lowest first, and open its first sample. */
 function toWorst(session: Session): void {
   const mode = session.place.now.peek().mode === "table" ? "table" : "samples";
   session.place.go({ mode, sort: "reward", descending: false, sample: null, view: "transcript" });
@@ -160,7 +160,7 @@ function goStep(session: Session, step: number | null): void {
   if (step !== null && step !== session.place.now.peek().step) session.place.go({ step });
 }
 
-/** The browser's own find, which may act as long as it can find everything. */
+/** True for the key of the browser's find, which stays in use if it can find everything. */
 function isBrowserFind(event: KeyboardEvent): boolean {
   return event.key === "f" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
 }

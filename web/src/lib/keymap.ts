@@ -50,7 +50,7 @@ export interface Key<Of extends Action = Action> {
   words: string;
 }
 
-/** In the view Tokens. The terminal has the same letters. */
+/** Keys of the view Tokens, with the same letters as in the terminal. */
 export const TOKEN_KEYS: readonly Key<TokenAction>[] = [
   { action: "enterTokens", keys: ["i"], label: "i", words: "into the tokens: the arrow keys go from one to another" },
   { action: "nextWorst", keys: ["w"], label: "w", words: "next of the worst tokens" },

@@ -8,7 +8,7 @@ interface Policies {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): Policy;
 }
 
-/** Only some browsers define it. */
+/** Defined only in some browsers. */
 declare const trustedTypes: Policies | undefined;
 
 let policy: Policy | undefined;

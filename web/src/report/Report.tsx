@@ -42,7 +42,7 @@ export function Report({ data }: { data: ReportData }) {
   useEffect(() => {
     if (id !== null) return;
     const named = namedIn(data);
-    // Where the list is above the sample, a jump to a token would open the report far below its heading.
+    // If the list is above the sample, a jump to a token would open the report far below its heading.
     open(named ?? data.samples[0], named === undefined && matchMedia(STACKED).matches);
   });
   useEffect(() => {
@@ -134,7 +134,7 @@ function Rating({ sample: { reply, measured }, measure }: { sample: ReportSample
   );
 }
 
-/** What the list says of a sample below its answer. */
+/** The line of a sample in the list, below its answer. */
 function about({ reply, measured }: ReportSample): string {
   const reward = measured === null ? [] : [`reward ${figure(reply.reward, "none")}`];
   return [...reward, nameOfSample(reply.id)].join(" · ");
@@ -150,7 +150,7 @@ function worstOf({ measured }: ReportSample): { token: number | null; colour?: s
 
 function Sample({ sample, way, look }: { sample: ReportSample; way: Way; look: (way: Way) => void }) {
   const session = useSession();
-  const isSlim = useMatch(SLIM); // the pane then holds what is beside it
+  const isSlim = useMatch(SLIM); // the pane then holds the aside
   const reply = session.sample.now.value;
   if (reply === null || reply.id !== sample.reply.id) return null;
   return (

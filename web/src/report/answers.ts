@@ -1,4 +1,4 @@
-/** The samples in the file, as answers to the questions that the page asks its server elsewhere. */
+/** Answers the requests of the page from the samples in the file. */
 
 import { answerWith } from "../api/client";
 import type { SampleReply, Alternative, TurnView, WireNumber } from "../api/types.gen";
@@ -7,13 +7,13 @@ import type { SampleReply, Alternative, TurnView, WireNumber } from "../api/type
 export interface ReportSample {
   reply: SampleReply;
   preview: string;
-  /** What a person wrote about it. */
+  /** The notes of a person. */
   note: string;
-  /** What the measure of the worst samples says of it; null without a measure. */
+  /** Its value of the measure of the worst samples; null without a measure. */
   measured: Measured | null;
-  /** As docs/tokens-wire.md describes them. */
+  /** Its tokens, in the form of docs/tokens-wire.md. */
   tokens: string | null;
-  /** What the step does to the tokens, by rule. */
+  /** The update of the tokens, by rule. */
   updates: Readonly<Record<string, string>>;
   /** What the model could have sampled: `Alternatives` as JSON. */
   alternatives: string | null;
@@ -21,19 +21,19 @@ export interface ReportSample {
 
 export interface Measured {
   value: WireNumber;
-  /** The series whose largest value it is; empty for a measure of another kind. */
+  /** The series of the measure; empty for a measure of another kind. */
   series: string;
-  /** The token that has it. */
+  /** The token with the value. */
   token: number | null;
 }
 
-/** What the model could have sampled, one token after another. */
+/** The alternatives of all tokens, one token after another. */
 interface Alternatives {
   strings: readonly string[];
-  /** For each token how many alternatives it has, and which of them the model did sample. */
+  /** For each token, the number of its alternatives, and which of them the model sampled. */
   counts: readonly number[];
   chosen: readonly number[];
-  /** For each alternative the place of its string, and its logprob. */
+  /** For each alternative, the index of its string, and its logprob. */
   places: readonly number[];
   logprobs: readonly number[];
 }
@@ -42,22 +42,22 @@ interface Alternatives {
 export interface ReportData {
   title: string;
   about: string;
-  /** Which of the samples that it was made of the file holds. */
+  /** Which of the requested samples the file holds. */
   part: string;
   made: string;
   /** The file with further samples; empty if this is the last. */
   next_file: string;
-  /** The measure by which the samples are the worst, and what people call it; empty without one. */
+  /** The measure of the worst samples, and its label; empty without one. */
   measure: string;
   measure_title: string;
   /** What the reward pays for, and which rules samples break; null where nobody asked. */
   insight: Insight | null;
-  /** What ended the making of the file early. */
+  /** Why the file is incomplete. */
   failures: readonly string[];
   samples: readonly ReportSample[];
 }
 
-/** Of the run as a whole, in sentences; the samples may lie outside the file. */
+/** Findings about the whole run, in sentences; their samples may be outside the file. */
 export interface Insight {
   note: string;
   findings: readonly { kind: string; meaning: string; text: string; samples: readonly string[] }[];
@@ -68,7 +68,7 @@ export interface Insight {
   checked: number;
 }
 
-/** Less than a frame or two, so that the page answers in between. */
+/** The longest task, less than two frames, so that the page stays responsive. */
 const SLICE_MS = 30;
 
 /** A line of the file: a sample without turns, some of its turns, more of a text, or at the end all but the samples. */
@@ -78,7 +78,7 @@ type Line =
   | { part: number; of: "text" | "raw"; more: string }
   | Omit<ReportData, "samples">;
 
-/** Read the data of the file, a line after the other: all at once would keep the page busy. */
+/** Read the data of the file line by line: reading all at once would block the page. */
 export async function reportData(): Promise<ReportData> {
   const text = document.querySelector("#data")?.textContent ?? "";
   const samples: ReportSample[] = [];
@@ -100,7 +100,7 @@ export async function reportData(): Promise<ReportData> {
   throw new Error("the file is incomplete");
 }
 
-/** Add what a line says to a part of the turn before it. */
+/** Append a line's text to a part of the last turn. */
 function addText(
   turn: TurnView | undefined,
   { part, of, more }: { part: number; of: "text" | "raw"; more: string },
@@ -136,14 +136,14 @@ export function startAnswers({ samples }: ReportData): void {
   });
 }
 
-/** A response that holds a record itself: megabytes of text become no JSON and back. */
+/** A response that holds a record, which saves converting megabytes to JSON and back. */
 function answer(record: unknown): Response {
   const response = new Response();
   response.json = async () => record;
   return response;
 }
 
-/** Those of the sample that was asked about last. */
+/** The alternatives of the last requested sample. */
 const last: { sample: ReportSample | null; all: Promise<Alternatives> | null } = { sample: null, all: null };
 
 async function alternativesOf(sample: ReportSample, token: number): Promise<Alternative[]> {

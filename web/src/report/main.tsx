@@ -1,4 +1,4 @@
-/** The start of a report: a page that holds its samples and asks nobody for anything. */
+/** The start of a report: a page that holds its samples and sends no request. */
 
 import "../styles/tokens.css";
 import "../styles/base.css";
@@ -12,7 +12,7 @@ import { Report } from "./Report";
 
 async function start(): Promise<void> {
   const data = await reportData();
-  // Texts are rendered in a worker, and a file may not start one.
+  // Texts are rendered in a worker, which a file cannot start.
   chooseRender({ markdown: false, latex: false, code: false });
   startAnswers(data);
   const first = data.samples[0]?.reply;

@@ -41,7 +41,7 @@ export function Frame() {
   );
 }
 
-/** The address asked for a step in words that name none: another is never shown in its place without a word. */
+/** Shown if the step in the address is not a number: the page never replaces it silently. */
 function UnreadStep() {
   const { place, run } = useSession();
   const asked = place.unreadStep.value;
@@ -95,7 +95,7 @@ function Content() {
   return page === "report" ? <ReportPage key={session.run.now.value.id} /> : <Rollouts />;
 }
 
-/** Another split, or a step of another one, is never shown in its place. */
+/** The page never shows another split, or a step of one, in its place. */
 function NoSuchSplit() {
   const session = useSession();
   const { split, step } = session.place.now.value;

@@ -12,8 +12,8 @@ export interface Mark {
 }
 
 /**
- * Load the marked samples of runs, one run after the other and the last marked first, as long as `tell` returns true; a
- * run that cannot be loaded is skipped.
+ * Load the marked samples of runs, one run at a time, the newest marks first. Ends when `tell` returns false; skips
+ * runs that cannot be loaded.
  */
 export async function loadMarkedSamples(
   runs: readonly string[],

@@ -1,4 +1,6 @@
-/** The band above a run: what is worth knowing of it, in at most three sentences, each a link to what shows it. */
+/**
+ * The band above a run: what is worth knowing about it, in at most three sentences, each with a link to its evidence.
+ */
 
 import type { Brief, BriefSentence } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
@@ -48,7 +50,7 @@ function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }
   );
 }
 
-/** Where a sentence can be seen. */
+/** The place that shows the evidence of a sentence. */
 export function placeOf({ evidence, steps }: BriefSentence, split: string): Partial<Place> {
   const { page, where, sort, descending, discarded, samples } = evidence;
   if (page !== "rollouts") return { page, ask: {} };

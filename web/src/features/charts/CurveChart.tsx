@@ -32,28 +32,28 @@ interface Props {
   current: number | null;
   /** Called with the step under the pointer; null when it leaves. */
   hover: (step: number | null) => void;
-  /** The numbers across are positions of tokens, from 1 on, in the place of steps. */
+  /** True if x is the position of a token, from 1, instead of the step. */
   isByPosition?: boolean;
-  /** Values on a logarithmic scale, which leaves out those that are not positive. */
+  /** Draws values on a logarithmic scale, which leaves out zero and below. */
   isLog?: boolean;
-  /** What the numbers across are. */
+  /** The meaning of x. */
   across?: Across;
   /** The step that a person points at, here or in another chart. */
   pointed?: number | null;
-  /** The range across, if it is not that of the points; dragging chooses another. */
+  /** The range of x, if it is not that of the points; dragging chooses a different one. */
   zoom?: Range | null;
-  /** The range across of all points, if it is wider than that of the drawn ones. */
+  /** The range of x over all points, if it is wider than over the drawn ones. */
   reach?: Range | null;
   onZoom?: ((range: Range | null) => void) | null;
-  /** The ends of the axis of values, where a person chose them. */
+  /** The ends of the axis of values that a person chose. */
   limits?: Limits;
   /** Called with what is drawn, whenever that changes. */
   onDrawn?: ((frame: Frame) => void) | null;
-  /** The title has the value of the current step, where the dot is then. */
+  /** True if title and dot have the value of the current step. */
   isOfStep?: boolean;
   /** Called with the pressed step; the page goes there otherwise. */
   open?: (step: number) => void;
-  /** The chart that a page is about. */
+  /** True for the main chart of a page. */
   isTall?: boolean;
 }
 
@@ -91,7 +91,7 @@ export function CurveChart({
     further,
   } = useMemo(
     () => drawnOf(curve, drawn, bounds, isLog),
-    // Compares the overlaid runs one by one: their list is another object each time.
+    // Compares the overlaid runs one by one: their list is a new object each time.
     // oxlint-disable-next-line react/exhaustive-deps
     [curve, bounds.low, bounds.high, isLog, drawn.length, ...drawn],
   );
@@ -143,7 +143,7 @@ export function CurveChart({
     ...others.map((one) => `${one.colour}-${one.dash?.join(",") ?? ""}${one.curve?.hasBand === true ? "+" : ""}`),
   ].join(" ");
 
-  // The frame that shows other data draws them: an effect would come after it.
+  // New data are drawn in this frame: an effect would run after it.
   useLayoutEffect(() => {
     const element = host.current;
     if (element === null) return undefined;
@@ -201,7 +201,7 @@ export function CurveChart({
       plot.current?.destroy();
       plot.current = null;
     };
-    // The chart is rebuilt when colours change, as with another overlaid run; new data and another step only redraw it,
+    // New colours, as of an added run, rebuild the chart; new data and another step only redraw it,
     // below.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scheme, colours, isLog, isShare, across, isZoomable]);
@@ -247,7 +247,7 @@ export function CurveChart({
 
 const ARROWS = ["▼", "▲"] as const;
 
-/** How far points go beyond an end of the axis; how many they are, for those who do not see the chart. */
+/** How far points lie beyond an end of the axis; for screen readers, also how many. */
 function Far({ of, isShare }: { of: Beyond; isShare: boolean }) {
   const [whole, value] = [wordsOf(of, isShare), wordsOfValues(isShare)(of.to)];
   return (

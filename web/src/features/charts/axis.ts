@@ -11,7 +11,7 @@ export type Range = readonly [low: number, high: number];
 export type Limits = readonly [low: number | null, high: number | null];
 export const NO_LIMITS: Limits = [null, null];
 
-/** The range of the values that are drawn, from one tick to another, or to the limits that a person chose. */
+/** The range of the drawn values, extended to ticks or to the limits that a person chose. */
 export function rangeOf(
   low: number | null,
   high: number | null,
@@ -23,7 +23,7 @@ export function rangeOf(
   const ends = [from ?? Math.min(bottom, to ?? bottom), to ?? Math.max(top, from ?? top)] as const;
   if (isLog && !(ends[0] > 0)) return [bottom, top];
   if (ends[0] < ends[1]) return [...ends];
-  // All values lie beyond the one limit.
+  // all values lie beyond the only limit
   return from === null ? [ends[1] - 1, ends[1]] : [ends[0], ends[0] + 1];
 }
 
@@ -31,7 +31,7 @@ export function rangeOf(
 export const ticksOf = (low: number, high: number, isLog: boolean): number[] =>
   isLog ? logTicks(low, high) : roundTicks(low, high);
 
-/** A number on an axis, in little room; `digits` more than drawn. */
+/** A short number on an axis, with the `digits` that the drawn number lacks. */
 export function tickOf(tick: number, digits: number, isShare = false): string {
   if (digits > 0 && tick !== 0) {
     const [mantissa, exponent] = tick.toExponential(1).split("e");
@@ -40,7 +40,7 @@ export function tickOf(tick: number, digits: number, isShare = false): string {
   return isShare ? `${inLittleRoom(100 * tick)} %` : inLittleRoom(tick);
 }
 
-/** A range with a width: a single value gets one on either side. */
+/** A range with a width: a single value gets room on both sides. */
 export function apart(low: number, high: number): [number, number] {
   const by = Math.max(1, Math.abs(low) / 100); // adding 1 to a large number changes nothing
   return low === high ? [low - by, high + by] : [low, high];
@@ -49,7 +49,7 @@ export function apart(low: number, high: number): [number, number] {
 /** A range that begins and ends at round numbers; a chart without values has some range, too. */
 function roundRange(least: number | null, most: number | null, bounds: Bounds): [number, number] {
   if (least === null || most === null) return [0, 1];
-  // A moving average of equal values differs from them by its rounding.
+  // A moving average of equal values differs from them by rounding errors.
   const isFlat = most - least <= FLAT * Math.abs(most);
   const by = Math.abs(least);
   const [from, to] = isFlat && by > 0 && by < 1 ? [least - by, least + by] : apart(least, isFlat ? least : most);

@@ -1,4 +1,4 @@
-/** A chart of the page as a picture: what is drawn, in the colours of the theme, with its title and its runs. */
+/** Saves a chart as a picture, as drawn, in the colours of the theme, with its title and its runs. */
 
 import { type Across, labelOf, ticksAcross } from "../../lib/charts/across";
 import { type Dash, FONT, type Ink, type Picture, pictureOf, svgOf } from "../../lib/charts/picture";

@@ -1,6 +1,6 @@
 /**
- * The columns of a chart: step, mean, smoothed mean, the two edges of the band; of other curves the smoothed means, the
- * edges of their bands, and of few ones the means.
+ * The columns of a chart: step, mean, smoothed mean, the two edges of the band. For other curves: the smoothed means,
+ * the edges of their bands and, if the curves are few, the means.
  */
 
 import type { CurveData, StepsReply, WireNumber } from "../../api/types.gen";
@@ -17,11 +17,11 @@ export interface Curve {
   mean: readonly WireNumber[];
   smooth: readonly WireNumber[];
   std: readonly WireNumber[];
-  /** What stands across in the place of the steps, in their order: it may fall, and be the same for several steps. */
+  /** x values instead of the steps, in the order of steps: they may fall, and several steps may share a value. */
   x?: readonly number[];
-  /** Its band is drawn, too, where it is not the first curve. */
+  /** True if its band is drawn even if it is not the first curve. */
   hasBand?: boolean;
-  /** The edges of the band, where they are not the mean and its spread. */
+  /** The edges of the band, if they are not mean ± spread. */
   edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
 
@@ -31,7 +31,7 @@ export function averageOf(steps: readonly number[], mean: readonly WireNumber[])
   return span === 0 ? mean : smoothed(steps, mean.map(finite), span);
 }
 
-/** The rewards of a run. The reply has every step, so that they are smoothed here. */
+/** The rewards of a run, smoothed here, since the reply has every step. */
 export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({
   steps,
   mean: reward_mean,
@@ -39,7 +39,7 @@ export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve 
   std: reward_std,
 });
 
-/** A curve of the server. A long one lacks points, so that only the server can smooth it. */
+/** A curve that the server sent and smoothed: a long curve lacks points. */
 export const curveOf = (data: CurveData): Curve => ({
   steps: data.steps,
   mean: data.values,
@@ -49,7 +49,7 @@ export const curveOf = (data: CurveData): Curve => ({
   ...(data.low === null || data.high === null ? {} : { edges: { low: data.low, high: data.high } }),
 });
 
-/** The curve with a band of so many standard deviations, or between its own edges; without one where it has none. */
+/** The curve with a band of `scale` standard deviations, or between its own edges, if it has any. */
 export function banded({ edges, ...curve }: Curve, scale: number, between: string): Curve {
   if (scale === 0) return { ...curve, std: [] };
   if (between !== "") return edges === undefined ? { ...curve, std: [] } : { ...curve, edges };
@@ -61,7 +61,7 @@ const scaled = (value: WireNumber, scale: number): WireNumber => {
   return number === null ? value : number * scale;
 };
 
-/** The least and the greatest value: a band of standard deviations does not go beyond them. */
+/** The least and the greatest possible value, which bound a band of standard deviations. */
 export interface Bounds {
   /** The values are shares, which are read in percent. */
   isShare?: boolean;
@@ -81,7 +81,7 @@ export const boundsOf = (low: WireNumber | undefined, high: WireNumber | undefin
   high: finite(high) ?? NO_BOUNDS.high,
 });
 
-/** Of more other curves the raw lines would hide each other. */
+/** Raw lines of more other curves would hide each other. */
 const FEW_RAW = 3;
 
 /** True if the raw lines of further curves are drawn, too. */
@@ -91,7 +91,7 @@ interface Rows {
   columns: Columns;
   /** The values of the columns, without the rows of other runs. */
   values: readonly Column[];
-  /** The step of each row: of the curve itself where it has a point there, else of another. */
+  /** The step of each row: of the curve itself if it has a point there, else of another curve. */
   steps: readonly number[];
   /** The rows of the points of each further curve, in ascending order. */
   further: readonly (readonly number[])[];
@@ -151,10 +151,13 @@ export function rowsOf(curve: Curve, others: readonly (Curve | null)[] = [], bou
 export const curvesOf = (curve: Curve, others?: readonly (Curve | null)[], bounds?: Bounds): Columns =>
   rowsOf(curve, others, bounds).columns;
 
-/** The rows of all points: those of several curves share a row where x is the same, and their rank among equal ones. */
+/**
+ * The rows of all points. Points of several curves share a row if they have the same x, and the same rank among points
+ * of that x.
+ */
 interface RowsAcross {
   xs: number[];
-  /** The step of each row: of the first curve that has a point there. */
+  /** The step of each row, from the first curve that has a point there. */
   steps: readonly number[];
   /** For each curve the row of each of its points. */
   of: readonly (readonly number[])[];
@@ -162,7 +165,7 @@ interface RowsAcross {
 
 const known = new WeakMap<readonly number[], { places: readonly (readonly number[])[]; rows: RowsAcross }>();
 
-/** The rows of curves; the same object while their points stand where they stood, whatever their values are. */
+/** The rows of curves; the same object as long as no point changes its x. */
 function rowsAcross(curves: readonly (Curve | null)[]): RowsAcross {
   const places = curves.flatMap((one) => (one === null ? [NOWHERE] : [one.steps, one.x ?? one.steps]));
   const [key = NOWHERE] = places;
@@ -200,7 +203,7 @@ function joined(curves: readonly (Curve | null)[]): RowsAcross {
   return { xs, steps, of };
 }
 
-/** How many points before each have the same x; steps differ from each other. */
+/** For each point, the number of earlier points with the same x; steps never repeat. */
 function ranksOf(xs: readonly number[]): number[] {
   const counts = new Map<number, number>();
   return xs.map((x) => {
@@ -211,8 +214,8 @@ function ranksOf(xs: readonly number[]): number[] {
 }
 
 /**
- * The columns without values that a logarithmic scale lacks. The lower edge of a band ends at the least value instead,
- * so that the band has both edges.
+ * The columns without values that a logarithmic scale cannot show. There the lower edge of a band is the least value,
+ * which keeps both edges.
  */
 export function positive([steps, ...columns]: Columns): Columns {
   const least = columns
@@ -230,7 +233,7 @@ export function positive([steps, ...columns]: Columns): Columns {
   ];
 }
 
-/** The columns as they are drawn, with so many digits dropped from values whose distance would overflow. */
+/** The columns as they are drawn, with digits dropped from values whose distance would overflow. */
 export function drawnOf(
   curve: Curve,
   others: readonly (Curve | null)[],
@@ -244,11 +247,11 @@ export function drawnOf(
   return { columns: drawn, digits, steps, further };
 }
 
-/** The raw lines of further curves, which are the last columns; none of many. */
+/** The raw lines of further curves: the last columns, or none if the curves are many. */
 export const rawOf = (others: readonly unknown[], rest: readonly Column[]): readonly Column[] =>
   hasRaw(others) && others.length > 0 ? rest.slice(-others.length) : [];
 
-/** The bands of further curves, by the places of these; their columns follow those of their lines. */
+/** The places of further curves with a band; their columns follow those of the lines. */
 export function bandsOf(
   others: readonly (Curve | null)[],
   rest: readonly Column[],

@@ -11,26 +11,29 @@ export interface Inks {
   strong: string;
   /** The colours of the overlaid runs. */
   others: readonly string[];
-  /** Of the raw lines and of the bands of the others. */
+  /** The colours of the other runs' raw lines and bands. */
   faints: readonly string[];
   bands: readonly string[];
 }
 
-/** What charts have looked up in this turn: to compute a style takes long, and all of them share few colours. */
+/**
+ * Colours that charts have looked up in this turn of the event loop: computing a style takes long, and charts share few
+ * colours.
+ */
 const known = new Map<string, string>();
 
-/** Raw lines of more points are fainter: many jumps would hide the firm line. */
+/** Raw lines with more points are fainter: many jumps would hide the firm line. */
 const FEW_POINTS = 100;
 const [LEAST_PERCENT, MOST_PERCENT] = [14, 40];
 
-/** A band below the lines of several curves is fainter: it is of one of them, or bands lie on each other. */
+/** A band below the lines of several curves is fainter, because it belongs to one of them or overlaps other bands. */
 const [BAND_PERCENT, BAND_OF_MANY_PERCENT] = [10, 5];
 
-/** How firm a raw line of so many points is, in percent. */
+/** The opacity of a raw line by its number of points, in percent. */
 export const firmness = (points: number): number =>
   Math.round(Math.min(MOST_PERCENT, Math.max(LEAST_PERCENT, MOST_PERCENT * Math.sqrt(FEW_POINTS / points))));
 
-/** The colours of the theme for the canvas, with raw lines of so many points. */
+/** The colours of the theme for the canvas, with raw lines of `points` points. */
 export function inksOf(element: HTMLElement, colour: number, others: readonly number[], points: number): Inks {
   let probe: HTMLElement | null = null;
   if (known.size === 0) setTimeout(() => known.clear());
@@ -38,7 +41,7 @@ export function inksOf(element: HTMLElement, colour: number, others: readonly nu
     const before = known.get(css);
     if (before !== undefined) return before;
     if (probe === null) {
-      probe = document.createElement("i"); // only where it is needed: a change of the page costs new styles
+      probe = document.createElement("i"); // only if needed: changing the page costs new styles
       element.append(probe);
     }
     probe.style.color = css;

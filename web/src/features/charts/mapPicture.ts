@@ -1,4 +1,4 @@
-/** A distribution over time as a picture: its cells as they are drawn, with its title and its axes. */
+/** Saves a distribution by step as a picture: its cells as drawn, with title and axes. */
 
 import type { DistributionReply } from "../../api/types.gen";
 import { labelOf } from "../../lib/charts/across";
@@ -16,7 +16,7 @@ export interface MapCharted {
   colour: number;
 }
 
-/** More shades look the same, and each is a shape of its own. */
+/** More shades look alike, and each costs a shape. */
 const SHADES = 24;
 const MOST_LABELS = 7;
 
@@ -56,7 +56,7 @@ export function pictureOfMap(element: HTMLElement, { title, note, map, colour }:
   return { ...picture, shapes: [...(page === undefined ? [] : [page]), ...rest, ...cellsOf(map, picture.plot, hex)] };
 }
 
-/** The cells, those of one shade as one shape. */
+/** The cells: one shape for each shade. */
 function cellsOf(map: DistributionReply, [left, top, width, height]: Picture["plot"], hex: string): Shape[] {
   const bins = map.edges.length - 1;
   const [across, up] = [width / Math.max(1, map.counts.length), height / Math.max(1, bins)];

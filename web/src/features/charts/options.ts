@@ -18,16 +18,16 @@ import { stepLine } from "./drawing/stepLine";
 import type { Beyond } from "./edge/fit";
 import type { Inks } from "./inks";
 
-/** The usual height of a chart, and that of one that a page is about. */
+/** The usual height of a chart, and the height of the main chart of a page. */
 export const HEIGHT_PX = 128;
 export const TALL_PX = 260;
 /** Lines of a pixel are painted in a sixth of the time of wider ones, whose outlines are filled. */
 const [THIN_PX, USUAL_PX, FIRM_PX] = [1, 1.5, 1.75];
-/** Of more lines each is thin. */
+/** With more lines, each is thin. */
 const FEW_LINES = 12;
 /** An edge of a band. */
 const EDGE: uPlot.Series = { stroke: "transparent", points: { show: false } };
-/** The place of the first further curve among the columns. */
+/** The index of the first further curve among the columns. */
 const FURTHER = 5;
 /** A column that the page draws itself. */
 const OWN: uPlot.Series = { paths: () => null, points: { show: false } };
@@ -43,36 +43,36 @@ const FONT = "10px ui-sans-serif, system-ui, sans-serif";
 interface Given {
   width: number;
   height: number;
-  /** The number of digits that the drawn numbers lack. */
+  /** The number of digits dropped from the drawn numbers. */
   digits: () => number;
-  /** They are shares. */
+  /** True if the values are shares. */
   isShare: boolean;
-  /** How the other lines are broken. */
+  /** The dashes of the other lines. */
   dashes: readonly Dash[];
-  /** The overlaid runs that have a band, by their places. */
+  /** The indices of overlaid runs with a band. */
   withBand: readonly number[];
   across: Across;
-  /** The range across. */
+  /** The range of x. */
   range: () => Range;
   /** True if a person drew it. */
   isZoomed: () => boolean;
   /** Called with another range, which a person drew. */
   onZoom: ((range: Range | null) => void) | null;
   inks: Inks;
-  /** Where the current step is, across. */
+  /** The x of the current step. */
   current: () => number | null;
   hover: (index: number | null) => void;
   open: (index: number) => void;
-  /** Positions across, on a logarithmic scale, in the place of steps. */
+  /** True if x is a position, on a logarithmic scale, instead of a step. */
   isByPosition: boolean;
   /** Values on a logarithmic scale; all of them are positive. */
   isLog: boolean;
-  /** The ends of the axis of values, as it is for the values between two. */
+  /** The ends of the axis of values. */
   ends: (low: number | null, high: number | null) => [number, number];
   rowsOf: RowsOf;
-  /** Where the dots are across; null for the last values. */
+  /** The x of the dots; null for the last values. */
   dotAt: () => number | null;
-  /** What is beyond them. */
+  /** The points beyond these ends. */
   beyond: () => readonly Beyond[];
   /** Called with what is drawn, whenever that changes. */
   drawn: (frame: Frame) => void;
@@ -112,7 +112,7 @@ export function optionsOf({
     cursor: {
       y: false,
       points: pointerDots(inks, FURTHER, withBand.length),
-      // A finger is nowhere once it has pressed: what it read stays.
+      // A finger leaves no pointer behind: the values that it pressed stay.
       bind: { mouseleave: (_, __, handler) => (event) => (finger.isLast ? null : handler(event)) },
       drag: { x: onZoom !== null, y: false, setScale: false, dist: LEAST_DRAG_PX },
     },
@@ -212,7 +212,7 @@ function alone(plot: uPlot, series: number): number[] | null {
   return points.length === 0 ? null : points;
 }
 
-/** The labels across, without overlap. The scale extends beyond the range of a single point. */
+/** The labels of x, without overlap. The scale extends beyond a single point. */
 function within(across: Across, [from, to]: Range, low: number, high: number, px: number): number[] {
   const [first, last] = [Math.max(low, from), Math.min(high, to)];
   const whole = across === "step" ? [Math.ceil(first), Math.floor(last)] : [first, last];
@@ -237,9 +237,9 @@ function widthOf(label: string): number {
 }
 
 /**
- * uPlot passes on clicks in its legend only, so the plot has its own listener, which goes with the plot. Where a second
- * press would mean something else, the first one waits for it. A finger cannot point without a press: it reads values,
- * and the value in the title leads to the rollouts.
+ * uPlot passes on clicks in its legend only, so the plot has its own listener, removed with the plot. If a double press
+ * has a meaning, a press waits for the second one. A finger cannot point without a press: it reads values, and the
+ * value in the title leads to the rollouts.
  */
 function onClick(plot: uPlot, open: (index: number) => void, mayDouble: () => boolean, finger: { isLast: boolean }) {
   let timer: ReturnType<typeof setTimeout> | undefined;

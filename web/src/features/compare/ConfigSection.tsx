@@ -1,4 +1,4 @@
-/** The configurations of runs side by side: the keys that differ first, then all of them; a filter narrows both. */
+/** The configurations of runs side by side: differing keys first, then all keys; a filter narrows both. */
 
 import { useEffect, useState } from "preact/hooks";
 import { getConfigTable } from "../../api/compare";
@@ -178,7 +178,7 @@ function Row({ row, reply, shown }: RowProps) {
   );
 }
 
-/** A value that is too long for a table is in the configuration of its run. */
+/** The configuration of its run has a value that is too long for a table. */
 function WholeValue({ run }: { run: string }) {
   const session = useSession();
   const to = { page: "run", run } as const;

@@ -1,4 +1,4 @@
-/** Leads through the rows of a table: which are shown, and the ones before and after them. */
+/** Pages through the rows of a table: says which are shown, and leads to the previous and the next ones. */
 
 import { figure } from "../../lib/numbers/numbers";
 import style from "./Compare.module.css";

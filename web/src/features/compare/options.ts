@@ -21,8 +21,8 @@ export function comparedRuns(session: Session): readonly RunItem[] {
   return item === null ? [] : [item, ...session.overlays.runs.value];
 }
 
-/** A change of one of the runs changes it. */
+/** A key that changes when one of the runs changes. */
 export const versionOf = (runs: readonly RunItem[]): string => runs.map(({ version }) => version).join(" ");
 
-/** How many rows of a table to ask for: fewer with many runs, each of which has a column. */
+/** The number of table rows to request: fewer with many runs, since each run is a column. */
 export const rowsFor = (runs: number): number => Math.max(20, Math.min(100, Math.floor(2000 / Math.max(1, runs))));

@@ -1,4 +1,4 @@
-/** The distribution of a metric over the steps: one column for each, darker where more of its samples are. */
+/** The distribution of a metric by step: a column for each step, darker cells for more of its samples. */
 
 import { labelOf } from "../../lib/charts/across";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -20,7 +20,7 @@ import { useScheme } from "../../ui/hooks/useScheme";
 import style from "./HeatMap.module.css";
 
 interface Props {
-  /** What is distributed. */
+  /** The title of the metric. */
   title: string;
   map: DistributionReply;
   /** The greatest value, if it is known. */
@@ -122,7 +122,7 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
 
 const SCALE_STEPS = 8;
 
-/** Which share of the samples of its step each shade is. */
+/** The legend: the share of a step's samples for each shade. */
 function Scale({ greatest, colour }: { greatest: number; colour: number }) {
   const shares = Array.from({ length: SCALE_STEPS + 1 }, (_, i) => (greatest * i) / SCALE_STEPS);
   const ink = `var(--run-${colour})`;

@@ -22,7 +22,7 @@ interface Props {
   values: readonly (number | null)[];
   /** The address of the samples with a metric in a range, and the way there. */
   link: (name: string, values: Values) => { href: string; onClick: (event: MouseEvent) => void };
-  /** Bars and the two ends of the axis alone, in the height of a chart of the side pane. */
+  /** True for bars with only the two ends of the axis, as high as a chart of the side pane. */
   isSmall?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** A bar for each sample of a step, of its value and of one beside it; each opens the sample. */
+/** A bar for each sample of a step, for its value and a second value beside it; a press opens the sample. */
 
 import type { StepSample } from "../../api/types.gen";
 import { barOf, reachOf } from "../../lib/distribution/distribution";
@@ -10,7 +10,7 @@ import style from "./Distribution.module.css";
 interface Props {
   label: string;
   samples: readonly StepSample[];
-  /** What is drawn, each with its numbers in the order of the samples. */
+  /** The drawn metrics, with their numbers in the order of the samples. */
   series: readonly { name: string; values: readonly (number | null)[] }[];
   /** The address of a sample, and the way there. */
   link: (id: string) => { href: string; onClick: (event: MouseEvent) => void };

@@ -1,4 +1,4 @@
-/** How a number of the samples is distributed at the current step, where a curve would be a single point. */
+/** The distribution of a number over the samples of the current step, in place of a curve with a single point. */
 
 import { askStepValues } from "../../api";
 import { filterOf } from "../../lib/distribution/distribution";

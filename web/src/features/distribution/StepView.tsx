@@ -1,4 +1,4 @@
-/** One step: how a metric is distributed, its value for each sample, and what changed since the step before. */
+/** One step: the distribution of a metric, its value for each sample, and all changes since the step before. */
 
 import { askStepValues } from "../../api";
 import type { CatalogueEntry, MetricAtStep, StepValues } from "../../api/types.gen";
@@ -17,14 +17,14 @@ import style from "./Distribution.module.css";
 /** The most bars that are drawn. */
 const MOST_BARS = 1000;
 
-/** The metric beside another one, unless the person chooses otherwise. */
+/** The default second metric for a metric. */
 const BESIDE: Readonly<Record<string, string>> = {
   reward: "ref_reward",
   valid_reward: "ref_valid_reward",
   response_chars: "ref_response_chars",
 };
 
-/** Of the response and of the reference model's: their means stand on top. */
+/** Lengths of response and reference, whose means come first. */
 const LENGTHS = ["response_tokens", "response_chars", "ref_response_chars"];
 
 const NOTHING = "-";
@@ -116,7 +116,7 @@ function Options({ names, title }: { names: readonly string[]; title: (name: str
 interface ShownProps {
   /** The numbers of all metrics. */
   both: StepValues;
-  /** What has axes of its own: both metrics together, or each. */
+  /** The plots: both metrics on common axes, or each on its own. */
   each: readonly StepValues[];
   title: (name: string) => string;
 }
@@ -145,7 +145,7 @@ function Shown({ both, each, title }: ShownProps) {
 interface PlotsProps {
   reply: StepValues;
   title: (name: string) => string;
-  /** One of several plots, which says what it is of. */
+  /** One of several plots, under its title. */
   isAlone: boolean;
 }
 

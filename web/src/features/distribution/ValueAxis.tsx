@@ -7,7 +7,7 @@ import style from "./Distribution.module.css";
 
 interface Props {
   range: Values;
-  /** Numbers of samples: only whole ones have a label. */
+  /** True for numbers of samples: only whole numbers get a label. */
   areWhole?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** How the samples of a step, and of all steps, are distributed. */
+/** Distributions of the samples of one step and of all steps. */
 
 export { HeatMap } from "./HeatMap";
 export { StepHistogram } from "./StepHistogram";

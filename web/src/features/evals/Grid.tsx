@@ -14,7 +14,7 @@ import style from "./Evals.module.css";
 
 interface Props {
   steps: readonly number[];
-  /** The prompts; rows leave out the words that they share. */
+  /** The prompts; rows leave out words that all prompts share. */
   alike: readonly PromptScores[];
   total: number;
   /** Undefined while its page is loading. */

@@ -2,7 +2,7 @@
 
 import type { Session } from "../../state/session";
 
-/** The value of an option; empty if the run decides. */
+/** The value of an option; empty for the run's default. */
 export const evalOption = (session: Session, name: string): string => session.place.now.value.ask[name] ?? "";
 
 /** Change options; empty ones are removed. The open cell closes unless the change names it. */

@@ -1,4 +1,4 @@
-/** The grid of prompts by steps: the text of a cell, the visible columns, and the effect of keys. */
+/** The grid of prompts by steps: texts of cells, visible columns, and effects of keys. */
 
 import { figure } from "../../lib/numbers/numbers";
 
@@ -36,7 +36,8 @@ export function columnsOn(scrollLeft: number, width: number, count: number): Spa
 }
 
 /**
- * Label every how many columns, so that labels do not overlap. Steps ascend, so one of the ends has the longest label.
+ * The number of columns from one label to the next, without overlap. Steps ascend, so the first or the last has the
+ * longest label.
  */
 export function labelEvery(steps: readonly number[]): number {
   const digits = Math.max(figure(steps[0] ?? 0).length, figure(steps.at(-1) ?? 0).length);
@@ -59,7 +60,7 @@ const MOVES: Record<string, (at: Spot, rows: number, columns: number) => Spot> =
   End: ({ row }, _, columns) => ({ row, column: columns - 1 }),
 };
 
-/** The target of a key in a grid; null for other keys. */
+/** The cell that a key leads to; null for other keys. */
 export function moved(key: string, at: Spot, rows: number, columns: number): Spot | null {
   const to = MOVES[key]?.(at, rows, columns);
   if (to === undefined) return null;

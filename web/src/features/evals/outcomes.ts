@@ -1,4 +1,4 @@
-/** The verdicts on prompts: their names in addresses, on the page, and their meanings. */
+/** The verdicts on prompts: their names in addresses and on the page, and their meanings. */
 export const KINDS: readonly [string, string, string][] = [
   ["solved", "solved", "More than half of the answers are correct at the last step, but not at some earlier step"],
   ["lost", "lost", "More than half of the answers were correct at some step, but not at the last"],

@@ -35,7 +35,7 @@ const YES_NO = [
 ] as const;
 type Choice = (typeof YES_NO)[number]["value"];
 
-/** What a report may hold beside the texts. */
+/** The optional contents of a report. */
 const CONTENTS = [
   { name: "tokens", label: "Tokens" },
   { name: "notes", label: "Notes" },

@@ -47,7 +47,7 @@ export function fileOf(session: Session, of: Of, to: Kind, isWhole: boolean): st
   return address(session, of, { to, texts: isWhole ? "whole" : "start" });
 }
 
-/** What a report holds beside the texts of the samples. */
+/** The optional contents of a report. */
 export interface Contents {
   tokens: boolean;
   notes: boolean;

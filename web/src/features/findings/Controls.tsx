@@ -1,4 +1,4 @@
-/** The head of the page: what findings are over, what was looked at, and how to read them. */
+/** The head of the page: the scope of the findings, the numbers of the search, and how to read them. */
 
 import { askComplete } from "../../api";
 import type { RunFindings } from "../../api/types.gen";
@@ -58,7 +58,7 @@ function Environments({ split }: { split: string }) {
 interface SelectProps {
   label: string;
   name: string;
-  /** What an empty choice means. */
+  /** The meaning of an empty choice. */
   usual: string;
   values: readonly string[];
 }
@@ -87,10 +87,10 @@ function Select({ label, name, usual, values }: SelectProps) {
   );
 }
 
-/** Nobody needs more digits of less than that. */
+/** Smaller values need no more digits. */
 const FEW = 0.001;
 
-/** What was looked at, in figures. */
+/** The numbers of scanned samples and tested features. */
 export function Looked({ reply }: { reply: RunFindings }) {
   const { scanned, samples, groups, tested, expected, least_z: least } = reply;
   const all: [string, string, string][] = [

@@ -17,7 +17,7 @@ import { Quality } from "./quality/Quality";
 import { Aside } from "./SetAside";
 import style from "./Findings.module.css";
 
-/** While the index scans, the page asks again after so long. */
+/** The time between two requests while the index scans. */
 const AGAIN_MS = 3000;
 
 export function FindingsPage() {
@@ -38,7 +38,7 @@ export function FindingsPage() {
   useEffect(() => {
     const timer = pending > 0 ? setTimeout(again, AGAIN_MS) : undefined;
     return () => clearTimeout(timer);
-    // Another answer may wait for as many samples.
+    // The next answer may have the same number of pending samples.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [reply]);
   useEffect(() => {
@@ -84,7 +84,7 @@ function Content({ reply }: { reply: RunFindings }) {
   );
 }
 
-/** How far the index has come. */
+/** The progress of the index. */
 function Scan({ reply: { samples, pending } }: { reply: RunFindings }) {
   const done = samples - pending;
   return (

@@ -1,4 +1,4 @@
-/** Sets a finding aside as no hack, with the reason and a name, and lists those that are. */
+/** Sets a finding aside as no hack, with a reason and a name, and lists all findings that were set aside. */
 
 import { useState } from "preact/hooks";
 import type { Finding } from "../../api/types.gen";

@@ -1,4 +1,4 @@
-/** How common a finding is by step, and below it what it earns: two small curves over the same steps. */
+/** Two small curves by step: how common a finding is, and what it earns. */
 
 import type { Finding } from "../../api/types.gen";
 import { extent, path } from "../../lib/numbers/curves";
@@ -6,7 +6,7 @@ import { figure, signed } from "../../lib/numbers/numbers";
 import { percent } from "../../lib/sample/discardReasons";
 import style from "./Findings.module.css";
 
-/** If early and late more of the samples have it, its mean says more than their share. */
+/** Above this share, early and late, the mean says more than the share. */
 const NEARLY_ALL = 0.995;
 
 export const isInAll = ({ first, last }: Pick<Finding, "first" | "last">): boolean =>

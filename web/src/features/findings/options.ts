@@ -6,7 +6,7 @@ import { chart } from "../../lib/charts/chart";
 import { condition, narrowed } from "../../lib/list/filter";
 import type { Session } from "../../state/session";
 
-/** The value of an option; empty if the run decides. */
+/** The value of an option; empty for the run's default. */
 export const option = (session: Session, name: string): string => session.place.now.value.ask[name] ?? "";
 
 /** Change options; empty ones are removed, and so is the finding that a link led to. */

@@ -53,8 +53,8 @@ export function GroupHeader() {
 }
 
 /**
- * Sums over the group, as far as it is loaded: reward with deviation and range, lengths, and statuses. As in the list,
- * means cover the trained samples, or the discarded ones if the whole group was discarded.
+ * Figures of the loaded part of the group: reward with deviation and range, lengths, statuses. As in the list, means
+ * cover the trained samples, or the discarded ones if the whole group was discarded.
  */
 function Figures({ items, total }: { items: readonly SampleItem[]; total: number }) {
   const session = useSession();

@@ -1,4 +1,4 @@
-/** The prompt above the answers: one line of it, and the whole on demand; and the golden answer. */
+/** The prompt above the answers, one line or on demand the whole, and the golden answer. */
 
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";

@@ -22,7 +22,7 @@ const MOST = 400;
 const FEW_RUNS = 8;
 const BAR_PX = 40;
 
-/** Open or folded, from group to group, while the page is open. */
+/** Whether it is open: the same for all groups, while the page is open. */
 const isOpen = signal(false);
 
 export function SamePrompt() {

@@ -66,7 +66,7 @@ export function List() {
   );
 }
 
-/** What a filter on tokens or derived metrics passes over, because some samples have neither. */
+/** Says which samples the filter cannot judge, because they lack tokens or derived metrics. */
 export function Lacking() {
   const list = useSession().list.now.value;
   if (list === null || list.total === 0 || list.reasons.length === 0) return null;
@@ -77,7 +77,7 @@ export function Lacking() {
   );
 }
 
-/** How far the list is that the reader waits for. */
+/** The progress of the list that the reader waits for. */
 function Counting() {
   const now = useSession().pages.counting.value;
   if (now === null) return null;

@@ -109,7 +109,7 @@ function fieldOf(session: Session, name: string): string {
   return bare === name || session.columns.named(bare) !== null ? name : bare;
 }
 
-/** A column in words, with its name in filters if that is another one. */
+/** The label of a column, with its name in filters if that differs. */
 function wordsOf(session: Session, name: string): string {
   const label = WORDS.get(name) ?? session.columns.label(name);
   const isFixed = (session.columns.named(name)?.source ?? "fixed") === "fixed";

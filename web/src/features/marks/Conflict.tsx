@@ -1,4 +1,4 @@
-/** Two conflicting changes: the one made here, the other one, and the choice between them. */
+/** Two conflicting changes, one made here and one elsewhere, and the choice between them. */
 
 import { nameOf } from "../../lib/charts/chart";
 import { chartsIn } from "../../lib/charts/layout";

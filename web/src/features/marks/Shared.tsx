@@ -1,4 +1,4 @@
-/** What a team shares: a button to share one's own mark, and the notes of others with who wrote them. */
+/** Sharing in a team: a button to share the person's mark, and the notes of others with their names. */
 
 import { useState } from "preact/hooks";
 import type { Subject } from "../../lib/marks";
@@ -12,7 +12,7 @@ import style from "./Shared.module.css";
 
 const failed = (error: unknown): void => announce(asApiError(error).message);
 
-/** For a mark that the person has. */
+/** The button of the person's own mark. */
 export function ShareButton({ subject }: { subject: Subject }) {
   const [isBusy, setBusy] = useState(false);
   if (!isTeam.value || !mayWrite.value) return null;

@@ -1,4 +1,4 @@
-/** Marks the current sample: a bookmark by key, a note that opens for writing. */
+/** Marks the current sample: toggles its bookmark, opens its note for writing. */
 
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";

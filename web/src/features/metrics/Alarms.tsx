@@ -1,4 +1,4 @@
-/** Worth a look: what rules found in the curves of the runs, each with a link to the samples that show it. */
+/** Worth a look: alarms about the curves of the runs, each with a link to the samples that show it. */
 
 import type { AlarmItem, CatalogueEntry, RunItem } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
@@ -81,7 +81,7 @@ export function Alarms({ found, layout }: { found: Found; layout: Layout }) {
 interface AlarmProps {
   run: RunItem;
   alarm: AlarmItem;
-  /** The run is alone in the charts, so that nothing names it. */
+  /** True if the charts have one run, which needs no name. */
   isAlone: boolean;
   layout: Layout;
 }
@@ -145,7 +145,7 @@ function showCurves(curves: readonly CatalogueEntry[], layout: Layout): void {
   });
 }
 
-/** The list of the samples that show it, in its run; the others stay in the charts. */
+/** The list of the samples that show it, in its run; the other runs stay in the charts. */
 export function samplesOf(session: Session, alarm: AlarmItem, run: RunItem): Partial<Place> {
   const { first_step: first, last_step: last } = alarm;
   return {

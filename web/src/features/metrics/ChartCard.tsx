@@ -52,11 +52,13 @@ import style from "./Metrics.module.css";
 
 interface Props {
   entry: Placed;
-  /** For each curve of the chart that of the run, then those drawn over it; undefined until they are loaded. */
+  /**
+   * For each curve of the chart, the curve of the run, then those of the other runs; undefined until they are loaded.
+   */
   curves: readonly (readonly Drawn[])[] | undefined;
-  /** True if they could not be loaded; the page says why. */
+  /** True if the curves could not be loaded; the page says why. */
   isMissing: boolean;
-  /** The groups that the curves are of; null where each is of a run. */
+  /** The groups of runs that the curves belong to; null if each belongs to one run. */
   groups: readonly CurveGroup[] | null;
   /** The address of all points, as a file. */
   csv: string;
@@ -65,16 +67,16 @@ interface Props {
   /** The step that the person points at, in any chart. */
   pointed: number | null;
   point: (step: number | null) => void;
-  /** Its checkpoints, resumes and alarms. */
+  /** Checkpoints, resumes and alarms of the run. */
   landmarks: readonly Landmark[];
   tools: ChartTools;
 }
 
-/** The values of more runs do not fit in a line: the chart has them under the pointer. */
+/** The values of more runs do not fit in a line: the chart shows them at the pointer. */
 const MOST_IN_LINE = 4;
 const NONE: readonly Row[] = [];
 
-/** A distribution as it is drawn, and how many samples it leaves out. */
+/** A distribution as drawn, and the number of samples that it leaves out. */
 interface Mapped {
   map: DistributionReply | null;
   leftOut: number;
@@ -101,7 +103,7 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const isMany = rows.length > 1;
   const drawn = useMemo(
     () => drawnOf(rows),
-    // Each time the rows are other objects, of the same curves.
+    // The rows are new objects each time, for the same curves.
     // oxlint-disable-next-line react/exhaustive-deps
     [curves, keyOfRows(rows)],
   );

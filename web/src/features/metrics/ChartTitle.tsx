@@ -1,4 +1,4 @@
-/** The title of a chart: a handle to move it, and a name that a press makes a field. */
+/** The title of a chart: a handle to move it, and a name that a press turns into a field. */
 
 import { useState } from "preact/hooks";
 import { TITLE_CHARS } from "../../lib/charts/chart";
@@ -7,19 +7,19 @@ import { Text } from "../../ui/text/Text";
 import type { Change } from "./choice";
 import style from "./Layout.module.css";
 
-/** What a card may do with its chart. */
+/** The actions of a card on its chart. */
 export interface ChartTools {
   remove: () => void;
   /** Dragging begins. */
   grab: (event: PointerEvent) => void;
   rename: (title: string) => void;
-  /** Draw it in another way than the page; an empty option is as on the page. */
+  /** Change how the chart is drawn; an empty option follows the page. */
   alter: Change;
-  /** Draw it as the page again. */
+  /** Draw the chart with the page's options again. */
   plain: () => void;
   /** Null once the page is full. */
   duplicate: (() => void) | null;
-  /** Draw one more curve in it, or one less, by their texts. */
+  /** Add or remove a curve, by its text. */
   join: (text: string) => void;
   part: (text: string) => void;
 }

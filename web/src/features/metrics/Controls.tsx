@@ -1,4 +1,4 @@
-/** How all curves are drawn. */
+/** Options of all curves. */
 
 import type { ComponentChildren } from "preact";
 import { acrossOf, labelOf } from "../../lib/charts/across";
@@ -14,7 +14,7 @@ import style from "./Metrics.module.css";
 
 interface Props {
   layout: Layout;
-  /** Beside the title: what the page shows. */
+  /** Content beside the title. */
   views: ComponentChildren;
   children: ComponentChildren;
 }

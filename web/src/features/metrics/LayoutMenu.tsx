@@ -1,4 +1,4 @@
-/** The layout of the page as a whole: whose it is, the usual one, and layouts as files. */
+/** The layout of the page: whose it is, a reset to the default, and layouts as files. */
 
 import { useRef, useState } from "preact/hooks";
 import type { CatalogueEntry } from "../../api/types.gen";

@@ -41,7 +41,7 @@ export function MetricsPage() {
   const run = session.run.now.value;
   const split = session.place.field.split.value;
   const isSlim = useMatch(SLIM);
-  // A run without samples has no split, and may have the trainer's metrics.
+  // A run without samples has no split, but may have metrics of the trainer.
   const isKnown = run !== null && (split !== null || run.splits.length === 0);
   const loaded = useFollowed(isKnown ? JSON.stringify([run.id, split]) : null, run?.version ?? "", () =>
     getCatalogue(run?.id ?? "", split ?? ""),

@@ -1,10 +1,10 @@
-/** What stands across at a step, in words. */
+/** x at a step, in words. */
 
 import type { CurveData } from "../../api/types.gen";
 import { spanOfTime } from "../../lib/charts/across";
 import { figure } from "../../lib/numbers/numbers";
 
-/** Empty where nothing but the step stands across. */
+/** Empty if x is the step. */
 export function acrossWords(step: number, data: CurveData | undefined): string {
   const x = data?.x?.[data.steps.indexOf(step)];
   const start_s = data?.x_start_s ?? null;
@@ -14,7 +14,7 @@ export function acrossWords(step: number, data: CurveData | undefined): string {
 
 let clock: Intl.DateTimeFormat | null = null;
 
-/** The time of a step, as clocks here show it. */
+/** The time of a step, in the local time zone. */
 function clockOf(time_ms: number): string {
   clock ??= new Intl.DateTimeFormat("en-GB", {
     day: "numeric",

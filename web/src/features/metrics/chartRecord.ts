@@ -1,6 +1,6 @@
 /**
- * What a chart asks the server for: its curve, with what it and the page choose. The page of metrics and the pane
- * beside the rollouts ask the same.
+ * The request of a chart: its curve, with the options of the chart and the page. The page of metrics and the pane
+ * beside the rollouts share it.
  */
 
 import type { CurveQuery } from "../../api/types.gen";
@@ -14,14 +14,14 @@ import { pointsOf } from "./points/points";
 
 const SPLITLESS: ReadonlySet<string> = new Set(["trainer", "elapsed", "cumulative"]);
 
-/** The curve that stands across, of the split of the page; tokens are those of the first split, whatever is read. */
+/** The curve of x, for the split of the page; tokens are always those of the first split. */
 function axisOf(x: string, split: string): CurveQuery | null {
   const chart = x === "" ? null : chartOf(x);
   if (chart === null) return null;
   return recordOf({ ...chart, options: null }, SPLITLESS.has(chart.kind) ? "" : split);
 }
 
-/** The record of a curve `of` a chart, which may have several; `isFile`: all that a person takes away. */
+/** The record of a curve `of` a chart, which may have several; `isFile`: without limits, for a download. */
 export function chartRecord(
   session: Session,
   chart: Chart,

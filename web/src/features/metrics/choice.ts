@@ -1,4 +1,7 @@
-/** What the page of metrics shows: charts, smoothing, scale. The address holds it, and the server a person's charts. */
+/**
+ * The choices of the page of metrics: charts, smoothing, scale. The address holds them; the server keeps a person's
+ * charts.
+ */
 
 import type { CatalogueEntry } from "../../api/types.gen";
 import { MAX_METRICS } from "../../lib/address/address";
@@ -33,25 +36,25 @@ export interface Layout {
   placed: readonly Placed[];
   /** The catalogue. */
   entries: readonly CatalogueEntry[];
-  /** Charts of which the run has no curve: they stay in the layout. */
+  /** Charts whose curve the run lacks: they stay in the layout. */
   missing: readonly Chart[];
   has: (entry: CatalogueEntry) => boolean;
   toggle: (entry: CatalogueEntry) => void;
   /** Draw curves that the page does not draw yet, without keeping them. */
   show: (entries: readonly CatalogueEntry[]) => void;
-  /** A chart takes the place of another. */
+  /** Moves a chart to the place of another one. */
   moveTo: (from: number, to: number) => void;
   moveBy: (from: number, by: 1 | -1) => void;
-  /** An empty title is that of the catalogue. */
+  /** Renames a chart; an empty title restores that of the catalogue. */
   rename: (at: number, title: string) => void;
-  /** Change how one chart is drawn; an empty option is as on the page. */
+  /** Change how one chart is drawn; an empty option follows the page. */
   alter: (at: number, change: Asked) => void;
-  /** As on the page again. */
+  /** Draw a chart with the page's options again. */
   plain: (at: number) => void;
   remove: (at: number) => void;
-  /** A second chart of the same curve: as the page draws it, until a person gives it settings of its own. */
+  /** Add a second chart of the same curve, with the page's options until a person gives it settings of its own. */
   duplicate: (at: number) => void;
-  /** Draw a curve in the same chart, by its text, or no longer. */
+  /** Add a curve to a chart, or remove it, by its text. */
   join: (at: number, text: string) => void;
   part: (at: number, text: string) => void;
   renameSection: (from: string, to: string) => void;
@@ -112,17 +115,20 @@ export const pageAsked = ({ place, layout }: Session): Asked => ({
   by: layout.by.value,
 });
 
-/** What a chart is asked: as the page, except for what is its own. */
+/** The options of a chart: its own, else those of the page. */
 export const askedOf = (session: Session, { kind, look }: Chart): Asked => ({
   ...pageAsked(session),
   ...(kind === "eval" ? UNSMOOTHED : {}),
   ...look,
 });
 
-/** Evaluations are few and far between: an average over them says less than they do. */
+/** Evaluations have few points, so an average would say less than the values. */
 const UNSMOOTHED: Asked = { ema: "0" };
 
-/** The span of the moving average in steps; 0 for none, that of the curve's record or the usual one if nobody chose. */
+/**
+ * The span of the moving average in steps; 0 for none. If nobody chose, the span of the curve's record, else the usual
+ * one.
+ */
 export function spanOf({ ema = "" }: Asked, own = USUAL_SPAN): number {
   const span = whole(ema);
   return span === null ? own : Math.min(MOST_SPAN, Math.max(0, span));
@@ -131,7 +137,7 @@ export function spanOf({ ema = "" }: Asked, own = USUAL_SPAN): number {
 /** The key of configurations whose values divide the runs into groups; empty for none. */
 export const groupOf = ({ by = "" }: Asked): string => by;
 
-/** The ids of the runs whose lines a person hid, as the address has them. */
+/** The ids of runs with hidden lines, as the address has them. */
 export const hiddenRuns = ({ off = "" }: Asked): ReadonlySet<string> => new Set(off === "" ? [] : off.split("\n"));
 
 /** Hide the lines of one more run, or show them again. */
@@ -145,10 +151,10 @@ export const withHidden = (hidden: ReadonlySet<string>, run: string): Asked => (
 export const isLog = ({ log }: Asked): boolean => log === "1";
 export const hasMarks = ({ marks }: Asked): boolean => marks !== "0";
 
-/** What stands across; empty for the step. */
+/** x; empty for the step. */
 export const xOf = ({ x = "" }: Asked): string => (x === STEP ? "" : x);
 
-/** What stands across, in words. */
+/** x in words. */
 export function xTitle(x: string, entries: readonly CatalogueEntry[]): string {
   if (x === "") return "step";
   const chart = chartOf(x);
@@ -156,7 +162,7 @@ export function xTitle(x: string, entries: readonly CatalogueEntry[]): string {
   return entry?.title ?? chart?.name ?? x;
 }
 
-/** The number that a person typed; null for none, and for what is no finite number. */
+/** The number that a person typed; null for none or an invalid one. */
 export function numberOf(text: string): number | null {
   const number = Number(text.trim().replace("−", "-"));
   return text.trim() !== "" && Number.isFinite(number) ? number : null;
@@ -167,7 +173,7 @@ export const limitsOf = ({ low = "", high = "" }: Asked): Limits => [numberOf(lo
 
 const ZOOM = /^([^:]+):([^:]+):(.*)$/su;
 
-/** The range across that a person drew, if it is one of what stands across now. */
+/** The range of x that a person drew, if it belongs to the current x. */
 export function zoomOf(asked: Asked): Range | null {
   const [, from = "", to = "", x] = ZOOM.exec(asked["zoom"] ?? "") ?? [];
   const [low, high] = [numberOf(from), numberOf(to)];
@@ -177,7 +183,7 @@ export function zoomOf(asked: Asked): Range | null {
 export const zoomText = ([low, high]: Range, x: string): string =>
   `${Number(low.toPrecision(9))}:${Number(high.toPrecision(9))}:${x}`;
 
-/** Change options of the page; an empty one is the usual one again. */
+/** Change options of the page; an empty one restores the default. */
 export function setOption(session: Session, change: Asked): void {
   const ask = { ...session.place.now.peek().ask, ...change };
   session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) }, "replace");

@@ -1,4 +1,4 @@
-/** The curves of the shown charts, for the run and those drawn over it: one request, again when a run changes. */
+/** The curves of the shown charts, for the run and the overlaid runs: one request, repeated when a run changes. */
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { ApiError } from "../../api";
@@ -18,29 +18,31 @@ import { useAllPoints, type Wholes } from "./smoothing/useAllPoints";
 
 /** More points than a chart has pixels; a longer curve keeps its extremes. */
 const POINTS = 2000;
-/** For many runs: as many as a chart has pixels. */
+/** The same for many runs: as many as a chart has pixels. */
 const LEAST_POINTS = 500;
-/** About as many as a chart draws within a frame or two. */
+/** About the most points that a chart draws within two frames. */
 const POINTS_OF_ALL = 25_000;
-/** Curves of so many points fit into one answer, each run counted. */
+/** Points in one answer, over all curves and runs. */
 const MOST_CURVES = 500;
-/** As many points of a curve, and of all of them, as the server answers. */
+/** The most points of a curve, and of all curves, that the server sends. */
 const [MOST_OF_ONE, MOST_OF_ANSWER] = [20_000, 1_000_000];
 
-/** A curve as the server sent it, and as it is drawn; none of the latter without a value. */
+/** A curve as the server sent it, and as it is drawn, or null without a value. */
 export interface Drawn {
   data: CurveData;
   curve: Curve | null;
-  /** Over how many steps it is averaged; 0 for none. */
+  /** The span of its average in steps; 0 for none. */
   span: number;
-  /** What stands across it. */
+  /** Its x. */
   x: string;
 }
 
 interface Curves {
-  /** For each curve of a chart those of the runs, the run itself first; undefined until they are loaded. */
+  /**
+   * For each curve of a chart, the curves of the runs, beginning with the current run; undefined until they are loaded.
+   */
   curvesOf: (of: Placed) => readonly (readonly Drawn[])[] | undefined;
-  /** The groups that the curves are of; null where each is of a run. */
+  /** The groups of runs that the curves belong to; null if each belongs to one run. */
   groups: readonly CurveGroup[] | null;
   /** The address of all their points, as a file. */
   csvOf: (of: Placed) => string;
@@ -48,7 +50,7 @@ interface Curves {
   again: () => void;
 }
 
-/** Ask for all curves, in one request unless the server refuses so many; for each curve those of the runs. */
+/** Request all curves, at once unless the server refuses so many. Returns the curves of the runs for each curve. */
 async function inParts(
   records: readonly CurveQuery[],
   most: number,
@@ -75,7 +77,7 @@ interface View {
 
 const isSame = (one: Range | null, other: Range | null): boolean => one?.join(" ") === other?.join(" ");
 
-/** True if all points suffice to draw charts that were loaded with other spans and ranges. */
+/** True if `all` points suffice to draw charts that were loaded with other spans and ranges. */
 const areCut = (from: readonly View[], to: readonly View[], { points, isCurrent }: Wholes): boolean =>
   isCurrent &&
   points.flat().every((one) => one !== null) &&
@@ -144,10 +146,10 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const points = all?.points;
   const isNear = visits.value > 0;
   useEffect(() => {
-    // A first zoom finds the averages, which no range changes, and code that has run before.
+    // Prepares the first zoom: the averages do not depend on the range, and the code is compiled.
     const spans = (answer?.charts ?? []).flatMap(({ span, count }) => Array.from({ length: count }, () => span));
     if (isNear) points?.forEach((each, i) => each.forEach((own) => own && cutOf(own, null, most, spans[i] ?? 0)));
-    // Once for all points: what the answer and the runs are else, the zoom itself finds out.
+    // Once for all points; the zoom itself checks everything else.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [points, isNear]);
   const drawn = useMemo(() => {
@@ -172,7 +174,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
       at += count;
     }
     return byChart;
-    // The views are other objects each time.
+    // The views are new objects each time.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [answer, points, most, JSON.stringify([...views])]);
   return {

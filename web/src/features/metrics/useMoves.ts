@@ -1,4 +1,4 @@
-/** Moving charts: by dragging their handles, and with Alt and the arrow keys on the one that has the focus. */
+/** Moves charts: by dragging their handles, and with Alt and the arrow keys on the focused chart. */
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { idOf } from "../../lib/charts/layout";
@@ -9,7 +9,7 @@ import type { Layout } from "./choice";
 
 const BACK = new Set(["ArrowLeft", "ArrowUp"]);
 const ON = new Set(["ArrowRight", "ArrowDown"]);
-/** The attribute of a card with its place. */
+/** The attribute that holds the place of a card. */
 const PLACE = "data-place";
 
 export interface Drag {
@@ -38,7 +38,7 @@ export function useMoves({ placed, moveTo, moveBy }: Layout): Moves {
     const by = BACK.has(event.key) ? -1 : ON.has(event.key) ? 1 : null;
     const from = placeOf(event.target);
     if (by === null || from === null || !event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    event.preventDefault(); // Alt and an arrow key go back in the history
+    event.preventDefault(); // otherwise Alt and an arrow key would go back in the history
     const own = placed[from];
     if (own === undefined || placed[from + by] === undefined) return;
     moved.current = idOf(own.chart);

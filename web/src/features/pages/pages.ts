@@ -14,7 +14,7 @@ export interface PageEntry {
   label: string;
   /** Its content. */
   more: string;
-  /** A count at its icon, 0 for none. */
+  /** The count at its icon, 0 for none. */
   badge?: number;
   /** True if the run has nothing for it. */
   isEmpty?: boolean;

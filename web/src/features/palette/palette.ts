@@ -166,7 +166,7 @@ function openSample(session: Session, of: string, id: string): void {
     });
 }
 
-/** Go to a sample by its number in its step; if the step has fewer samples, nothing happens. */
+/** Go to a sample by its number in its step; does nothing if the step has fewer samples. */
 async function openNumbered(session: Session, of: string, split: string, step: number, number: string): Promise<void> {
   const query = { split, step, where: `number = ${number}`, sort: "index", descending: false, offset: 0, limit: 1 };
   const id = await getSamples(of, query).then(

@@ -1,6 +1,6 @@
 /**
- * A chart beside the rollouts: what the page of metrics draws of the same record, its filter, distribution and settings
- * included. For samples it is the mean over the trained ones, and its spread.
+ * A chart beside the rollouts, drawn as on the page of metrics, with its filter, distribution and settings. For samples
+ * it is the mean over the trained ones, and its spread.
  */
 
 import { useMemo, useState } from "preact/hooks";
@@ -170,7 +170,7 @@ export function PaneChart({ chart, remove, raise }: Props) {
   );
 }
 
-/** For each curve of the chart those of the runs; a distribution needs none. */
+/** For each curve of the chart, the curves of the runs; a distribution needs none. */
 function useData(chart: Chart, isMap: boolean) {
   const session = useSession();
   const run = session.run.now.value;
@@ -192,7 +192,7 @@ function useData(chart: Chart, isMap: boolean) {
   return { curves: loaded.value ?? NONE, error: loaded.error };
 }
 
-/** The chart as an entry of the catalogue, of which the pane asks nothing. */
+/** The chart as an entry of the catalogue, made without a request. */
 const entryOf = (chart: Chart, title: string, session: Session): Placed => {
   const { kind, name, source, stat, section, options } = chart;
   const [low, high] = kindOf(kind).bounds(chart, session);

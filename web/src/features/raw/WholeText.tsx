@@ -1,4 +1,4 @@
-/** The sample as one text: as the trainer saw it if the record has that, else as Rolloupe assembled it. */
+/** The sample as one text: as the trainer saw it if the record has it, else as Rolloupe assembled it. */
 
 import { useSession } from "../../state/useSession";
 import { count } from "../../lib/numbers/numbers";

@@ -23,7 +23,7 @@ export const tagsShown = signal(false);
 interface Props {
   node: ReportNode;
   depth: number;
-  /** The numbers of the children that lead here, as in the address. */
+  /** The child numbers that lead here, as in the address. */
   at: string;
 }
 

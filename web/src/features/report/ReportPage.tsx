@@ -27,7 +27,7 @@ export function ReportPage() {
     key,
   );
 
-  // A run without samples has no current split, and a split without them no newest step. What the address names stays.
+  // A run without samples has no current split, and a split without samples no newest step: the address decides then.
   const first = about.value?.reports.find((one) => split === null || one.split === split);
   const isOpen = session.run.split.value === null && (split === null || step === null);
   useEffect(() => {

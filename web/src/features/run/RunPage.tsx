@@ -1,4 +1,4 @@
-/** The contents of a run besides its samples: configuration, checkpoints, code, files, problems. */
+/** Everything in a run but its samples: configuration, checkpoints, code, files, problems. */
 
 import { useSession } from "../../state/useSession";
 import { useMemo, useState } from "preact/hooks";

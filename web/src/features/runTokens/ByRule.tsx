@@ -1,4 +1,7 @@
-/** What each rule takes out of the loss by step: shares of the trained tokens by side, and the share of the update. */
+/**
+ * The tokens that each rule takes out of the loss, by step: shares of the trained tokens on either side, and the share
+ * of the update.
+ */
 
 import { useMemo, useState } from "preact/hooks";
 import { askTokenMasks } from "../../api";

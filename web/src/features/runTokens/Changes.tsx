@@ -83,7 +83,7 @@ interface ChangeProps {
   title: string;
   rows: readonly ChangedWord[];
   by: string;
-  /** How many trained tokens either step has. */
+  /** The number of trained tokens at each step. */
   tokens: readonly number[];
 }
 

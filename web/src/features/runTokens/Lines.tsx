@@ -1,4 +1,4 @@
-/** What the lines of a chart are. */
+/** The legend of a chart. */
 
 import style from "./RunTokens.module.css";
 
@@ -9,7 +9,7 @@ export interface Line {
   value?: string;
 }
 
-/** The colour of a second line beside one of this colour. */
+/** The number of the colour for a second line beside this colour. */
 export const besides = (colour: number): number => (colour === 3 ? 2 : 3);
 
 export function Lines({ lines }: { lines: readonly Line[] }) {

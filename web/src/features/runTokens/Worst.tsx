@@ -1,4 +1,4 @@
-/** The tokens of the split with the worst values of a series, or the highest or lowest, each a link to its place. */
+/** The tokens of the split with the worst, highest or lowest values of a series, each a link to its place. */
 
 import type { RunSeries } from "../../api/types.gen";
 import { sideOf } from "../../lib/tokens/worst";

@@ -1,4 +1,4 @@
-/** What the page is about, and its options, which the address holds. */
+/** The subject of the page and its options, which the address holds. */
 
 import { nearest } from "../../lib/numbers/nearest";
 import { figure, whole } from "../../lib/numbers/numbers";
@@ -6,24 +6,24 @@ import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { type Loaded, useLoaded } from "../../ui/hooks/useLoaded";
 
-/** The value of an option; empty if the page decides. */
+/** The value of an option; empty for the default. */
 export const option = (session: Session, name: string): string => session.place.now.value.ask[name] ?? "";
 
-/** Change options; an empty one is the page's choice again. */
+/** Change options; an empty one restores the default. */
 export function setOption(session: Session, change: Readonly<Record<string, string>>): void {
   const ask = { ...session.place.now.peek().ask, ...change };
   session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) });
 }
 
-/** A step to compare with, and why it is this one. */
+/** A step to compare with, and the reason for choosing it. */
 export interface OtherStep {
   step: number;
   why: string;
 }
 
 /**
- * The step to compare the current one with: the chosen one or the nearest to it, else the first, or the last
- * beside the first.
+ * The step to compare the current one with: the chosen one or the nearest to it, else the first; for the first, the
+ * last.
  */
 export function otherStep(session: Session): OtherStep | null {
   const steps = session.steps.reply.value?.steps ?? [];
@@ -39,7 +39,7 @@ export function otherStep(session: Session): OtherStep | null {
   return here === first ? { step: last, why: "The last step." } : { step: first, why: "The first step." };
 }
 
-/** An answer about the current split; `what` names it, null asks for nothing. */
+/** An answer about the current split; `what` names it, null requests nothing. */
 export function useAnswer<T>(
   what: readonly (string | number)[] | null,
   load: (run: string, split: string) => Promise<T>,

@@ -1,4 +1,4 @@
-/** How a library of one run gets others. */
+/** Explains how to open more runs, if there is only one. */
 
 import { runs } from "../../state/runs";
 

@@ -39,7 +39,7 @@ export function RunsPage() {
   const left = configs?.left ?? 0;
   const leftBefore = useRef(Infinity);
   useEffect(() => {
-    // The server reads those of many runs bit by bit.
+    // The server reads the configurations of many runs piece by piece.
     if (left > 0 && left < leftBefore.current) again();
     leftBefore.current = left > 0 ? left : Infinity;
     // oxlint-disable-next-line react/exhaustive-deps
@@ -77,7 +77,7 @@ export function RunsPage() {
       columns.find(({ key }) => key === sort?.key),
       sort?.isDescending === true,
     ).map(({ id }) => id);
-    // Rows keep their places while runs grow; after another run is indexed, all are sorted again.
+    // Rows keep their places while runs grow; when the index of a run is complete, all are sorted again.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
   const items = shown.flatMap((id) => runOf(id) ?? []);

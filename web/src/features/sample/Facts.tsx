@@ -18,7 +18,7 @@ const BATCH = 600;
 
 interface Props {
   reply: SampleReply;
-  /** One line beside something that needs the room. */
+  /** True for one line, beside something that needs the room. */
   isBrief?: boolean;
 }
 
@@ -101,7 +101,7 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
   );
 }
 
-/** Of what a zero says something. */
+/** Figures for which zero means something. */
 const GRADED = /reward|score|correct|acc|pass|success/i;
 
 /** True for a number that is the same in all samples of the run, and for a zero that grades nothing. */

@@ -21,7 +21,7 @@ interface Props {
 
 export const toHit = (session: Session, { run, id, split, step, discarded }: SearchHit) => {
   const { search, where } = session.place.now.value;
-  // The list beside it covers its step, however many the search covered.
+  // The list beside the sample covers its step, even if the search covered more.
   return {
     page: "rollouts" as const,
     run,

@@ -1,5 +1,5 @@
 /**
- * The bar above a sample opened from a search: the marked text, the way through its places, to the other hits, and
+ * The bar above a sample opened from a search: the marked text, buttons for its places and the other hits, and the way
  * back.
  */
 

@@ -80,7 +80,7 @@ export function SearchPage() {
                 const scope = `${hit.run}\n${hit.split}\n${hit.step}`;
                 const isNew = scope !== before;
                 before = scope;
-                // Hits never change their order: a step that comes again has a heading again.
+                // Hits never change their order: if a step occurs again, it has another heading.
                 return (
                   <Hit
                     key={`${hit.run} ${hit.id}`}

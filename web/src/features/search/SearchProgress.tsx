@@ -1,4 +1,4 @@
-/** The progress of a search in samples and bytes, the parts that it could not search, and later news. */
+/** The progress of a search in samples and bytes, the parts that it could not search, and samples that came later. */
 
 import { useSession } from "../../state/useSession";
 import type { SearchEvent } from "../../api/types.gen";

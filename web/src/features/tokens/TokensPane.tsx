@@ -56,7 +56,7 @@ export function TokensPane() {
   );
 }
 
-/** What this view lacks for this sample, and why. */
+/** What this view cannot show for this sample, and why. */
 function MissingHere({ tokens }: { tokens: TokenSample }) {
   const words = missingOf(tokens, useSession().sample.now.value?.group_ids.length ?? 0, isAlone());
   return words.length === 0 ? null : <p class={style["missing"]}>{words.join(" ")}</p>;

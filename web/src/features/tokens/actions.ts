@@ -1,4 +1,4 @@
-/** What keys do in the view Tokens. */
+/** The actions of the view Tokens. */
 
 import { isAlone } from "../../api";
 import type { TokensAs } from "../../lib/address/tokensAddress";
@@ -10,7 +10,7 @@ import { worstOfSample, worstPlace } from "./aside/worstRows";
 import { words } from "./card/words";
 import { copyTokens, saveTokens } from "./TokensFile";
 
-/** The element that has the tokens, as text or as a table: its own keys go from one to another. */
+/** The element with the tokens, as text or table: its own keys move between tokens. */
 export const TOKENS_ID = "tokens";
 const ORIGINS = ["recorded", "derived", "difference"];
 
@@ -40,7 +40,7 @@ function enter(): void {
   tokensElement()?.focus({ preventScroll: true });
 }
 
-/** Go to the next of the worst tokens, as the list has them; it begins again after its end. */
+/** Go to the next of the worst tokens, in the order of the list; the first follows the last. */
 function goWorst(session: Session, by: 1 | -1): void {
   const { tokens, tokenLook: look, tokenWorst: store, place, sample } = session;
   const [now, drawn, here] = [tokens.now.peek(), look.drawn.peek(), look.chosen.peek()];

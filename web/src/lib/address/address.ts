@@ -88,9 +88,9 @@ const MODES: readonly Mode[] = ["groups", "samples", "table"];
 /** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
 const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
-/** The server compares at most a hundred runs: these, and the current one. */
+/** The server compares at most a hundred runs: these and the current one. */
 export const MAX_OVER = 99;
-/** A table with more columns takes long to draw, and nobody reads that many. */
+/** The most columns: more take long to draw, and nobody reads that many. */
 export const MAX_COLUMNS = 200;
 /** More charts do not fit into a usable pane. */
 export const MAX_CHARTS = 24;
@@ -242,7 +242,7 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   if (at("page") && [place.page, next.page].includes("metrics") && !("charts" in change)) next.charts = null;
   if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
   // Choosing another step narrows the list to that step; choosing another sample also moves to its step, whatever the
-  // list covers. Filling in an open choice changes nothing else.
+  // list covers. A page that fills in an open choice changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);
   if (isOther && !("extent" in change)) next.extent = "step";
   // Sorting shows the first sample of the new order.

@@ -1,4 +1,4 @@
-/** The pages of the app, as far as addresses tell them apart. */
+/** The pages of the app, as addresses name them. */
 
 export type Page =
   | "runs"

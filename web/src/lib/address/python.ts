@@ -16,7 +16,7 @@ export interface Selection {
   descending?: boolean | undefined;
 }
 
-/** The same for a person: `train · steps 3 to 9 · discarded · reward < 0.1`. */
+/** The selection in words: `train · steps 3 to 9 · discarded · reward < 0.1`. */
 export function inWords({ split, step, step_min: low, step_max: high, trained, where = "" }: Selection): string {
   const steps = step === undefined ? between(low, high) : `step ${figure(step)}`;
   return [split ?? "every split", steps, trained === false ? "discarded" : "", where]

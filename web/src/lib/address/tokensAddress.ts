@@ -13,7 +13,7 @@ export type UpdateOf = "sample" | "group" | "step";
 const FORMS: readonly TokensAs[] = ["text", "table", "update"];
 const SCOPES: readonly UpdateOf[] = ["sample", "group", "step"];
 
-/** What counts alike in the update: every token, or every sample however long it is. */
+/** The weights of the update: equal for every token, or equal for every sample. */
 export type UpdateWeights = "token_mean" | "sequence_mean";
 
 const WEIGHTS: readonly UpdateWeights[] = ["token_mean", "sequence_mean"];
@@ -75,7 +75,7 @@ export function readTokensView(params: URLSearchParams): TokensView {
           return scale === null ? [] : [scale];
         }),
     ),
-    // Old links call the rules of Masks so.
+    // The name of Masks' rules in old links.
     rules: rulesIn(params, "rule") ?? rulesIn(params, "mask"),
     updateWeights: WEIGHTS.find((weights) => weights === params.get("weights")) ?? null,
     ...tokensViewFor(params.get("sample") ?? "", { beside: params.get("beside") || null }),
@@ -110,7 +110,7 @@ function writeRules(query: URLSearchParams, key: string, rules: readonly RuleCho
   if (rules?.length === 0) query.append(key, "");
 }
 
-/** What stays valid for another sample: the one beside it, if that is another one of its group. */
+/** The options that stay valid for another sample: the sample beside it, if that is a different one of its group. */
 export function tokensViewFor(sample: string, { beside }: Pick<TokensView, "beside">): Pick<TokensView, "beside"> {
   const stays = beside !== null && beside !== sample && groupOf(beside) === groupOf(sample);
   return { beside: stays ? beside : null };

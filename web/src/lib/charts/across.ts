@@ -1,4 +1,4 @@
-/** What stands across a chart: the step, the time since the beginning, or another number. */
+/** x of a chart: the step, the time since the beginning, or another number. */
 
 import { inLittleRoom } from "./littleRoom";
 import { figure, placeBetween } from "../numbers/numbers";
@@ -7,10 +7,10 @@ import { chartOf } from "./chart";
 
 export type Across = "step" | "time" | "number";
 
-/** The text for the step, where a chart differs from its page. */
+/** The text for the step, if a chart differs from its page. */
 export const STEP = "step";
 
-/** What the text of a chart, or that of a page, puts across. */
+/** The x that the text of a chart or a page names. */
 export function acrossOf(x: string): Across {
   if (x === "") return "step";
   return chartOf(x)?.kind === "elapsed" ? "time" : "number";
@@ -50,7 +50,7 @@ export function spanOfTime(seconds: number): string {
   return `${sign}${words.join(" ")}`;
 }
 
-/** A step with all its digits, as long as they have room: then round ones in short, of others the last six. */
+/** A step with all its digits if they fit; else a short form of a round step, or the last six digits. */
 function stepLabel(step: number): string {
   if (Math.abs(step) < 1e6) return String(step);
   if (Math.abs(step) < 1e9) return figure(step);
@@ -58,7 +58,7 @@ function stepLabel(step: number): string {
   return `…${figure(1e6 + (Math.abs(step) % 1e6)).slice(2)}`;
 }
 
-/** A number on the axis, in little room. */
+/** A short number on the axis. */
 export function labelOf(across: Across, value: number): string {
   if (across === "step") return stepLabel(Math.round(value));
   return across === "time" ? spanOfTime(value) : inLittleRoom(value);
@@ -72,7 +72,7 @@ interface Given {
   widthOf: (label: string) => number;
 }
 
-/** The labelled numbers of an axis, as far as there is room. */
+/** The labelled numbers of an axis, as many as fit. */
 export function ticksAcross(across: Across, { first, last, px, widthOf }: Given): number[] {
   const width = (value: number): number => widthOf(labelOf(across, value));
   if (across === "step") return stepTicks({ first, last, px, widthOf: width });
@@ -85,7 +85,7 @@ export function ticksAcross(across: Across, { first, last, px, widthOf }: Given)
   return apart(ticks.length > 1 ? ticks : [first, last], { first, last, px }, width);
 }
 
-/** The ticks in the range whose labels do not overlap; none before an earlier one. */
+/** The ticks in the range whose labels do not overlap, in ascending order. */
 function apart(
   ticks: readonly number[],
   { first, last, px }: Omit<Given, "widthOf">,

@@ -11,7 +11,7 @@ export const chartOfEntry = ({ kind, name, source, stat, k, reason }: CatalogueE
     options: k > 0 ? { k } : reason === "" ? null : { reason },
   });
 
-/** True for curves that are made to stand across a chart: they only rise. */
+/** True for curves meant as x: they only rise. */
 export const isProgress = (kind: string): boolean => kind === "elapsed" || kind === "cumulative";
 
 export interface Section<T> {

@@ -34,10 +34,10 @@ export interface Chart {
   readonly title: string;
   readonly section: string;
   readonly options: Options | null;
-  /** What tells it from other charts of the same curve; empty for the first. */
+  /** Distinguishes it from other charts of the same curve; empty for the first. */
   readonly copy: string;
   readonly look: Look;
-  /** The texts of further curves in the same chart. */
+  /** The texts of the other curves in the same chart. */
   readonly more: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export const chart = (kind: string, name: string, more: Partial<Chart> = {}): Ch
   ...more,
 });
 
-/** The curve of a chart alone. */
+/** A chart with only its first curve. */
 export const plain = ({ kind, name, source, stat, options }: Chart): Chart =>
   chart(kind, name, { source, stat, options });
 
@@ -69,7 +69,7 @@ export const isShare = ({ kind, stat }: Pick<Chart, "kind" | "stat">): boolean =
 /** A name as words: `response_tokens` is `Response tokens`. */
 export const inWords = (name: string): string => name.slice(0, 1).toUpperCase() + name.slice(1).replaceAll("_", " ");
 
-/** What to call a chart where the run's own titles are not at hand. */
+/** The name of a chart without the titles of the run's catalogue. */
 export function nameOf({ kind, name, source, title }: Chart): string {
   return title || (kind === "trainer" || kind === "token" ? name : inWords(name)) || source;
 }
@@ -77,7 +77,7 @@ export function nameOf({ kind, name, source, title }: Chart): string {
 /** The longest title that a person may give. */
 export const TITLE_CHARS = 100;
 
-/** Nobody can tell more curves of one chart apart. */
+/** The most curves in a chart: nobody can tell more apart. */
 export const MAX_SERIES = 8;
 
 /** The texts of most charts, which addresses have used from the start. */
@@ -93,7 +93,7 @@ function ofShortText(text: string): Chart {
   return text === DISCARDED ? chart("share", DISCARDED) : chart("sample", text);
 }
 
-/** Names a further curve of the same chart. */
+/** The prefix of another curve of the same chart. */
 const WITH = "with";
 
 /** The prefix of all other texts; the fields follow, as in a query. */
@@ -172,7 +172,7 @@ export function chartsOf(stored: readonly unknown[], most: number): Chart[] {
   return [...found.values()];
 }
 
-/** Of one curve with several looks each is a chart of its own, whether it is called a copy or not. */
+/** The same curve with another look is another chart, whether it is marked as a copy or not. */
 function asOwn(one: Chart, found: ReadonlyMap<string, Chart>): Chart {
   const named = (copy: number): Chart => (copy === 1 ? one : { ...one, copy: String(copy) });
   let copy = 1;
@@ -199,11 +199,11 @@ function isChart(value: unknown): value is Stored {
 
 /** The usual span of the smoothed line, in steps. */
 export const SPAN = 10;
-/** Stands for it where nobody chose a span: a curve of few points is not smoothed then. */
+/** The span if nobody chose one: curves of few points are then not smoothed. */
 export const USUAL_SPAN = -1;
 export const LEAST_SMOOTHED = 30;
 
-/** The span of a curve of so many points; 0 for none. */
+/** The span of a curve by its number of points; 0 for none. */
 export const spanFor = (span: number, points: number): number =>
   span !== USUAL_SPAN ? span : points < LEAST_SMOOTHED ? 0 : SPAN;
 

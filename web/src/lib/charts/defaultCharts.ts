@@ -6,7 +6,7 @@ import { type Chart, chart, isSame } from "./chart";
 import { CLOCK, ENTROPY, first, KL, LOSS, MOST_PARTS, NORM, ofTraining, REWARD } from "./patterns";
 import { tellingCharts } from "./usualLayout";
 
-/** With the reward, which always has a chart, they fill the pane. */
+/** The number of charts that fill the pane, with that of the reward. */
 const MOST = 5;
 
 interface Given {
@@ -19,7 +19,9 @@ interface Given {
   isOneStep: boolean;
 }
 
-/** The charts below the reward. Those of samples come first: the catalogue arrives later, and then moves no chart. */
+/**
+ * The charts below the reward. Charts of samples come first, so that the catalogue, which arrives later, moves none.
+ */
 export function usualCharts({ columns, series, entries, hasDiscarded, isOneStep }: Given): Chart[] {
   const logged = entries.filter(({ kind }) => kind === "trainer").map(({ name }) => name);
   // Without samples there are only logged metrics.
@@ -53,7 +55,7 @@ export function usualCharts({ columns, series, entries, hasDiscarded, isOneStep 
   return all.filter((one, at) => all.findIndex((other) => isSame(one, other)) === at).slice(0, MOST);
 }
 
-/** True for the reward, and for a chart of what is drawn already: those of Metrics have titles and sections. */
+/** True for the reward, and for a curve that is drawn already, whatever its title and section. */
 function isDrawn(one: Chart, drawn: readonly Chart[]): boolean {
   const { kind, name, copy } = one;
   if (copy !== "") return false;

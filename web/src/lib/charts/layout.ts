@@ -6,12 +6,12 @@ import { isRecord } from "../data/record";
 import { chartOfEntry, sectionsOf } from "./catalogue";
 import { type Chart, chartOf, chartsOf, type Look, MAX_SERIES, plain, textOf, TITLE_CHARS } from "./chart";
 
-/** A chart of the page: its entry under the title and in the section that the person gave them. */
+/** A chart of the page: its entry of the catalogue, with the title and the section that the person gave it. */
 export interface Placed extends CatalogueEntry {
   readonly chart: Chart;
   /** The title of its first curve, whatever the chart is called. */
   readonly curve: string;
-  /** The further curves in it, as far as the catalogue has them. */
+  /** Its other curves, if the catalogue has them. */
   readonly series: readonly Series[];
 }
 
@@ -19,7 +19,7 @@ export interface Series extends CatalogueEntry {
   readonly chart: Chart;
 }
 
-/** What tells curves apart, whatever their charts are called. */
+/** A key that distinguishes curves, whatever their charts are called. */
 export const keyOf = ({ kind, name, source, stat, options }: Chart): string =>
   JSON.stringify([
     kind,
@@ -30,10 +30,10 @@ export const keyOf = ({ kind, name, source, stat, options }: Chart): string =>
     ...(options?.reason === undefined || options.reason === "" ? [] : [options.reason]),
   ]);
 
-/** What tells charts apart: a curve may have several. */
+/** A key that distinguishes charts: a curve may have several. */
 export const idOf = (chart: Chart): string => `${keyOf(chart)}${chart.copy}`;
 
-/** The charts that the catalogue has, in the order in which they stand on the page. */
+/** The charts that the catalogue has, in the order of the page. */
 export function placedOf(charts: readonly Chart[], entries: readonly CatalogueEntry[]): Placed[] {
   const byKey = new Map(entries.map((entry) => [keyOf(chartOfEntry(entry)), entry]));
   const seriesOf = ({ more }: Chart): Series[] =>
@@ -61,7 +61,7 @@ export function placedOf(charts: readonly Chart[], entries: readonly CatalogueEn
   return sectionsOf(all).flatMap((section) => section.entries);
 }
 
-/** The charts with one more, where the catalogue has it. */
+/** The charts with one more, in its place in the catalogue. */
 export function added(placed: readonly Placed[], entry: CatalogueEntry, entries: readonly CatalogueEntry[]): Chart[] {
   const order = new Map(entries.map((one, at) => [keyOf(chartOfEntry(one)), at]));
   const place = (chart: Chart): number => order.get(keyOf(chart)) ?? 0;
@@ -70,7 +70,7 @@ export function added(placed: readonly Placed[], entry: CatalogueEntry, entries:
   return placed.map((one) => one.chart).toSpliced(after + 1, 0, chart);
 }
 
-/** The charts once one has taken the place, and the section, of another. */
+/** The charts after one has moved to the place, and the section, of another. */
 export function movedTo(placed: readonly Placed[], from: number, to: number): Chart[] {
   const charts = placed.map((one) => one.chart);
   const [own, other] = [placed[from], placed[to]];
@@ -79,7 +79,7 @@ export function movedTo(placed: readonly Placed[], from: number, to: number): Ch
     : charts.toSpliced(from, 1).toSpliced(to, 0, { ...own.chart, section: other.section });
 }
 
-/** The charts once one has gone a place on, or back; at the end of its section it goes into the next one. */
+/** The charts after one has moved by a place; at the end of its section it moves into the next section. */
 export function movedBy(placed: readonly Placed[], from: number, by: 1 | -1): Chart[] {
   const [own, other] = [placed[from], placed[from + by]];
   if (own === undefined || other === undefined) return placed.map((one) => one.chart);
@@ -87,7 +87,7 @@ export function movedBy(placed: readonly Placed[], from: number, by: 1 | -1): Ch
   return placed.map((one) => one.chart).with(from, { ...own.chart, section: other.section });
 }
 
-/** The charts with another title for one; without one, or with that of the catalogue, it has the latter. */
+/** The charts with a new title for one; an empty title restores that of the catalogue. */
 export function renamed(
   placed: readonly Placed[],
   at: number,
@@ -102,7 +102,7 @@ export function renamed(
   return charts.with(at, { ...own, title: given === entry?.title ? "" : given });
 }
 
-/** The charts with another look for one: an empty value is that of the page. */
+/** The charts with a new look for one: an empty value follows the page. */
 export function altered(placed: readonly Placed[], at: number, change: Look): Chart[] {
   const charts = placed.map((one) => one.chart);
   const own = charts[at];
@@ -113,7 +113,7 @@ export function altered(placed: readonly Placed[], at: number, change: Look): Ch
 
 const KIND = "rolloupe metrics layout";
 
-/** The charts with a second one of the same curve, and of the same look until either has another. */
+/** The charts with a copy of one, which has the same look until either changes. */
 export function duplicated(placed: readonly Placed[], at: number): Chart[] {
   const charts = placed.map((one) => one.chart);
   const own = charts[at];
@@ -131,7 +131,7 @@ export function joined(placed: readonly Placed[], at: number, text: string): Cha
   return charts.with(at, { ...own, more: [...own.more, text] });
 }
 
-/** The charts without one of the curves of one; the next takes the place of the first. */
+/** The charts after one has lost a curve; the second curve replaces a lost first one. */
 export function parted(placed: readonly Placed[], at: number, text: string): Chart[] {
   const charts = placed.map((one) => one.chart);
   const own = charts[at];
@@ -144,7 +144,7 @@ export function parted(placed: readonly Placed[], at: number, text: string): Cha
   return charts.with(at, { ...first, look, section: section || (placed[at]?.section ?? ""), copy, more: rest });
 }
 
-/** The charts with another title for a section; charts whose section the catalogue calls so need none of their own. */
+/** The charts with a new title for a section, which charts do not store if the catalogue has the same. */
 export const sectionRenamed = (
   placed: readonly Placed[],
   from: string,
@@ -159,7 +159,7 @@ export const sectionRenamed = (
   });
 };
 
-/** The charts once a section has gone a place on, or back. */
+/** The charts after a section has moved by a place. */
 export function sectionMoved(placed: readonly Placed[], name: string, by: 1 | -1): Chart[] {
   const sections = sectionsOf(placed);
   const from = sections.findIndex((one) => one.name === name);
@@ -169,9 +169,9 @@ export function sectionMoved(placed: readonly Placed[], name: string, by: 1 | -1
   return moved.flatMap(({ entries }) => entries.map((one) => one.chart));
 }
 
-/** What a layout has beside its charts, by the names in the address. */
+/** The options of a layout for all its charts, by their names in the address. */
 export interface OfAll {
-  /** The text of what stands across all of them; empty for the step. */
+  /** The text of x; empty for the step. */
   readonly x: string;
   /** The key of configurations that groups the runs; empty for none. */
   readonly by: string;
@@ -208,7 +208,7 @@ export function chartsIn(layout: Readonly<Record<string, unknown>> | null): Char
   return Array.isArray(charts) ? chartsOf(charts, MAX_METRICS) : null;
 }
 
-/** What a stored layout has beside its charts. */
+/** The options of a stored layout for all its charts. */
 export function ofAllIn(layout: Readonly<Record<string, unknown>> | null): OfAll {
   const textAt = (name: keyof OfAll): string => {
     const text = layout?.[name];

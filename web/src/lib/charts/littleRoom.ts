@@ -3,7 +3,7 @@
 import { compact } from "../numbers/compact";
 import { figure } from "../numbers/numbers";
 
-/** From here on, thousands of the largest unit would be long. */
+/** From here on, thousands of the largest unit would take too much room. */
 const POWERS = 1e18;
 
 /** A number on an axis, with five significant digits at most. */

@@ -9,7 +9,7 @@ export interface Ink {
   opacity: number;
 }
 
-/** Lengths of the parts of a broken line and of its gaps; none for a whole one. */
+/** Lengths of dashes and gaps; none for a solid line. */
 export type Dash = readonly number[];
 
 export interface Line {
@@ -28,9 +28,9 @@ export interface Band {
 
 export interface Drawing {
   title: string;
-  /** What the numbers are, below the title. */
+  /** The meaning of the values, below the title. */
   note: string;
-  /** What the numbers across are. */
+  /** The meaning of x. */
   across: string;
   xs: readonly number[];
   lines: readonly Line[];
@@ -53,7 +53,7 @@ export interface Shape {
   ink: Ink;
   /** The width of the line; 0 fills the path. */
   width: number;
-  /** True for what ends at the edges of the plot. */
+  /** True to cut at the edges of the plot. */
   isInside: boolean;
   dash?: Dash;
 }
@@ -84,10 +84,10 @@ const MARGIN_PX = 20;
 const LEFT_PX = 64;
 const TOP_PX = 64;
 const LINE_PX = 20;
-/** Letters are about this wide, relative to their size. */
+/** The approximate width of a letter, relative to its size. */
 const LETTER = 0.58;
 const DOT_PX = 2.5;
-/** A piece of a line in the legend, in which dashes differ. */
+/** The length of a line in the legend, which shows its dashes. */
 const KEY_PX = 22;
 
 /** Where a number is on an axis, from 0 to 1. */
@@ -165,7 +165,7 @@ type To = (value: number) => number;
 
 const px = (value: number): string => String(Number(value.toFixed(2)));
 
-/** A line that breaks at gaps (null), and goes on over the points of other runs (undefined). */
+/** A line that breaks at gaps (null), and continues over the points of other runs (undefined). */
 function pathOf(xs: readonly number[], ys: Line["ys"], toX: To, toY: To): string {
   let sign = "M";
   let path = "";
@@ -210,7 +210,7 @@ function areaOf(xs: readonly number[], band: Band, toX: To, toY: To): string {
 }
 
 const SIGNS: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-/** What a file of XML cannot hold as it is; control characters and half characters it cannot hold at all. */
+/** Escapes characters for XML, and drops control characters and lone surrogates, which XML cannot hold. */
 const SPECIAL = /[&<>"]|[^\t\n\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
 
 const escaped = (text: string): string => text.replaceAll(SPECIAL, (sign) => SIGNS[sign] ?? "\ufffd");
@@ -242,7 +242,7 @@ function tagOfWords({ text, x, y, anchor, size, isStrong, ink }: Words): string 
   return tag("text", { x: px(x), y: px(y), "text-anchor": anchor, ...font, fill: ink.hex }, escaped(text));
 }
 
-/** The picture as a file that needs no other. */
+/** The picture as a self-contained file. */
 export function svgOf({ width, height, plot, shapes, words }: Picture): string {
   const [x, top, across, up] = plot;
   const clip = tag("rect", { x, y: top - 2, width: across, height: up + 4 });

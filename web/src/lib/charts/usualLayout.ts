@@ -1,4 +1,4 @@
-/** The charts on the page of metrics of a run that nobody has seen: what it learns, whether it holds, how it writes. */
+/** The default layout of the page of metrics: what the run learns, whether it is stable, how it writes. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
 import { chartOfEntry, isProgress } from "./catalogue";
@@ -12,29 +12,29 @@ const MISMATCH: readonly RegExp[] = [
 ];
 /** Scores of an evaluation that the trainer logged. */
 const SCORED = /^(?:val|eval|test|validation)\b.*(?:acc|accuracy|score|reward|pass|correct|mean)\w*(?:[@/]\d+)?$/i;
-/** Fewer charts say little of a run: others fill up. */
+/** With fewer charts, other curves fill up the layout. */
 const LEAST = 5;
 const MOST_EVALS = 3;
 
-/** As many as a row of a usual screen has. */
+/** The charts in a row of a usual screen. */
 const MOST_OF_POLICY = 3;
 
 const [LEARNING, POLICY, LENGTH, EVALS] = ["Reward", "Policy", "Length and status", "Evals"];
 
-/** The charts of a run that nobody has seen, section by section. */
+/** The charts of a run without a layout, section by section. */
 export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   const best = tellingCharts(entries);
   if (best.length >= LEAST) return best;
   const loss = firstEntry(entries, LOSS, "trainer");
   const more = [loss, ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
   const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
-  // The lengths of texts, once more.
+  // Repeats the lengths of texts.
   if (best.some(({ name }) => name === "response_chars")) known.add(textOf(chart("sample", "derived.characters")));
   const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
   return [...best, ...[...further].filter(([text]) => !known.has(text)).map(([, one]) => one)].slice(0, LEAST);
 }
 
-/** The first entry of some kinds whose name matches. */
+/** The first entry of these kinds with a matching name. */
 function firstEntry(
   entries: readonly CatalogueEntry[],
   patterns: readonly RegExp[],
@@ -52,18 +52,18 @@ function firstEntry(
     .find((one) => one !== undefined);
 }
 
-/** The charts that say most of a run, section by section: what it learns, whether it holds, how it writes. */
+/** The charts that say most about a run, section by section: what it learns, whether it is stable, how it writes. */
 export function tellingCharts(entries: readonly CatalogueEntry[]): Chart[] {
   const named = (kind: string, ...names: string[]): CatalogueEntry | undefined =>
     names.map((name) => entries.find((one) => one.kind === kind && one.name === name)).find((one) => one !== undefined);
   const by = (patterns: readonly RegExp[], ...kinds: string[]): CatalogueEntry | undefined =>
     firstEntry(entries, patterns, ...kinds);
-  // Of what the trainer logged alarms speak too; a mean says more than the mean of each sample's largest value.
+  // Alarms also refer to metrics of the trainer; a mean says more than the mean of each sample's largest value.
   const policy = (patterns: readonly RegExp[], mean: string): CatalogueEntry | undefined =>
     by(patterns, "token", "trainer") ?? named("sample", mean) ?? by(patterns, "sample");
   const ofSamples = named("sample", "reward");
   const reward = ofSamples ?? by(REWARD, "sample", "trainer");
-  // Without a sum they are all that a run has of rewards.
+  // Without a total, these are the only rewards of a run.
   const parts = entries.filter(({ kind, name }) => kind === "sample" && /^rewards?\./.test(name));
   const entropy = policy(ENTROPY, "derived.mean_entropy");
   const kl = policy(KL, "derived.mean_kl");
@@ -100,7 +100,7 @@ const distribution = (of: CatalogueEntry): Chart => ({
   look: { figure: "map" },
 });
 
-/** A chart for each entry that the run has. Without a section it is in that of the catalogue. */
+/** A chart for each entry that the run has, in `section`, else in that of the catalogue. */
 const charts = (section: string, ...entries: readonly (CatalogueEntry | undefined)[]): Chart[] =>
   [...new Set(entries)].flatMap((one) =>
     one === undefined ? [] : [{ ...chartOfEntry(one), section: one.section === section ? "" : section }],
@@ -114,7 +114,7 @@ const titled = (title: string, all: readonly Chart[]): Chart[] =>
 const ofTrainer = (entries: readonly CatalogueEntry[]): Chart[] =>
   charts(EVALS, ...entries).map((one) => Object.assign(one, { title: one.name.replace(/^[^/]*\//, "") }));
 
-/** One chart of several entries, so that the section fills a row; a chart for each where the run lacks some. */
+/** One chart of several entries, so that the section fills a row; a chart for each if the run lacks some. */
 function togetherOrApart(
   section: string,
   title: string,

@@ -1,11 +1,11 @@
-/** The colour of a value in a column: from the range that the run declares, else from the values seen. */
+/** The colour of a value in a column, from the declared range of the run, else from the values seen. */
 
 import type { ColumnInfo } from "../../api/types.gen";
 import { brief, finite, placeBetween } from "../numbers/numbers";
 
 /**
- * `score`: from bad to good, `low` being the worst, which may be the greater. `signed`: around zero. `size`: one hue,
- * for what is neither good nor bad.
+ * `score`: from bad to good; `low` is the worst value and may be the greater one. `signed`: around zero. `size`: one
+ * hue, for numbers that are neither good nor bad.
  */
 export interface Scale {
   kind: "score" | "signed" | "size" | "none";
@@ -15,15 +15,15 @@ export interface Scale {
 
 export const NONE: Scale = { kind: "none", low: 0, high: 1 };
 
-/** How rewards are called, and what a format reads as a part of one: `reward.format`. */
+/** Names of rewards and of their parts, such as `reward.format`. */
 const REWARDS = /^(ref_|valid_)*rewards?(\b|_)/i;
-/** Names of what costs something: more of it is not better, though it may be a part of the reward. */
+/** Names of costs: more is not better, even as a part of the reward. */
 const COSTS =
   /penalt|repetition|length|(^|[._/])((num_)?(re)?tries|num_(turns|steps|calls|tokens|errors|attempts))($|[._/])/i;
 const DIFFERENCES = /(_gap|log_ratio|advantages?)$/i;
 const SLACK = 1e-3;
 
-/** True if more is better but the name suggests the opposite. If less is better, the run has said so itself. */
+/** True if the run declares that more is better, although the name suggests a cost. */
 export const isDoubtful = (name: string, worst: number, best: number): boolean => worst < best && COSTS.test(name);
 
 /** The scale of a column. `groupSize` is how many samples a group has, 0 if unknown. */
@@ -39,14 +39,14 @@ export function scaleOf(column: ColumnInfo, groupSize: number): Scale {
   if (column.name === "advantage") return signed(advantageEnd(Math.max(Math.abs(low), Math.abs(high)), groupSize));
   if (DIFFERENCES.test(column.name)) return signed(Math.max(Math.abs(low), Math.abs(high)));
   if (REWARDS.test(column.name) && !COSTS.test(column.name)) return { kind: "score", ...rangeOf(low, high) };
-  // One value alone is neither small nor large: it has the middle of the hue.
+  // A single value is neither small nor large: it has the middle of the hue.
   if (low === high && low >= 0) return { kind: "size", low: 0, high: 2 * high || 1 };
   return { kind: "size", low: Math.min(0, low), high };
 }
 
 /**
- * Advantages that are divided by the deviation of their group reach sqrt(G - 1) at most, and somewhere more than 1.
- * What stays below 1, or goes beyond, was not, and the greatest seen is the end.
+ * Advantages divided by the deviation of their group reach at most sqrt(G - 1), and exceed 1 somewhere. If the greatest
+ * value seen is outside these bounds, they were not divided, and that value is the end.
  */
 function advantageEnd(seen: number, groupSize: number): number {
   const most = Math.sqrt(Math.max(0, groupSize - 1));
@@ -73,7 +73,7 @@ export function cellColour(scale: Scale, value: number | null): string | null {
   return at < 0.5 ? mixed("div-neg", 1 - 2 * at) : mixed("div-pos", 2 * at - 1);
 }
 
-/** The ends of a scale, in few signs; only one of them if the scale reaches as far on either side of zero. */
+/** The ends of a scale, in few characters; only one end if the scale is symmetric. */
 export function endsOf({ kind, low, high }: Scale): readonly string[] {
   if (kind === "none") return [];
   return kind === "signed" ? [`±${brief(high)}`] : [brief(low), brief(high)];
@@ -86,11 +86,11 @@ export function ramp(of: Scale): string {
 }
 
 function mixed(name: string, part: number): string {
-  // In oklab: on its way to a grey the hue would pass through others in oklch, and low values would look green.
+  // In oklab: in oklch the way to grey passes through other hues, and low values would look green.
   return `color-mix(in oklab, var(--${name}) ${Math.round(part * 100)}%, var(--line-1))`;
 }
 
-/** The ink of a number: only numbers that are good or bad, or on one side of zero, have one. */
+/** The ink of a number, if it is good or bad, or on one side of zero. */
 export function inkOf(scale: Scale, value: number | null): string | undefined {
   const at = placeIn(scale, value);
   if (at === null) return undefined;
@@ -119,7 +119,7 @@ export function share(value: number | null, range: Range): number | null {
   return Math.min(1, Math.max(0, placeBetween(value, range.low, range.high)));
 }
 
-/** Place of a value between the worst and the best one, whichever is the greater. */
+/** Place of a value between the worst and the best value. */
 export function shareOf(value: number | null, worst: number, best: number): number | null {
   if (worst <= best) return share(value, { low: worst, high: best });
   const place = share(value, { low: best, high: worst });

@@ -1,4 +1,4 @@
-/** Narrows unknown values to objects whose fields may be anything. */
+/** Narrows unknown values to objects with fields of any type. */
 
 export const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,4 +1,4 @@
-/** Comparing and weighing records as JSON has them, without writing them down: their texts may have megabytes. */
+/** Compares records of JSON, and estimates their size, without serialising them: their texts may have megabytes. */
 
 /** True if two records are alike. */
 export function isSame(first: unknown, second: unknown): boolean {
@@ -10,7 +10,7 @@ export function isSame(first: unknown, second: unknown): boolean {
   );
 }
 
-/** About how many characters a record takes. */
+/** The approximate number of characters in a record. */
 export function weight(record: unknown): number {
   if (typeof record === "string") return record.length;
   if (typeof record !== "object" || record === null) return 8;

@@ -1,10 +1,9 @@
 /**
- * Which elements of two sequences are in both, so that the fewest are not: Myers, "An O(ND) difference algorithm and
- * its variations" (1986), in its form for linear space. It works in small steps, so that a page can do something else
- * between two of them.
+ * A longest common subsequence: Myers, "An O(ND) difference algorithm and its variations" (1986), in linear space. It
+ * works in small steps, so that a page can do other work in between.
  */
 
-/** For each element of a sequence 1 if it is in both, else 0. */
+/** For each element of a sequence, 1 if it is in both, else 0. */
 export interface Alike {
   first: Uint8Array;
   second: Uint8Array;
@@ -12,7 +11,7 @@ export interface Alike {
 
 type Numbers = Uint32Array;
 
-/** A stretch of each sequence: from the first element to before the last. */
+/** A stretch of each sequence; the end is exclusive. */
 interface Box {
   left: number;
   right: number;
@@ -48,7 +47,7 @@ export function* alike(
   return search.result;
 }
 
-/** Of equal elements around those that are not in both, the earlier ones are. */
+/** Moves each difference as late as possible: of equal elements at its edges, the earlier ones count as common. */
 function early(numbers: Numbers, flags: Uint8Array): void {
   let start = -1;
   flags.forEach((flag, at) => {
@@ -77,7 +76,9 @@ const numbered = (words: readonly string[], numbers: Map<string, number>): Numbe
 
 class Search {
   readonly result: Alike;
-  /** How far the ways from the start and from the end came, by diagonal, with the diagonal 0 at `#zero`. */
+  /**
+   * The furthest points of the paths from the start and from the end, by diagonal; `#zero` is the index of diagonal 0.
+   */
   readonly #from: Int32Array;
   readonly #back: Int32Array;
   readonly #zero: number;
@@ -92,7 +93,7 @@ class Search {
     this.#back = new Int32Array(2 * this.#zero + 1);
   }
 
-  /** Mark what is alike at both ends of a box, and return the rest. */
+  /** Mark equal elements at both ends of a box, and return the rest. */
   withoutEnds({ left, right, top, bottom }: Box): Box {
     const { first, second } = this;
     let [x, y, stopX, stopY] = [left, top, right, bottom];
@@ -107,7 +108,7 @@ class Search {
     this.result.second[y] = 1;
   }
 
-  /** A place in the middle of a shortest way through a box: the ways from both of its corners meet there. */
+  /** A point in the middle of a shortest path through a box, where the paths from both corners meet. */
   *middle(box: Box): Generator<undefined, readonly [number, number]> {
     const [width, height] = [box.right - box.left, box.bottom - box.top];
     this.#from[this.#zero + 1] = 0;
@@ -120,7 +121,7 @@ class Search {
     throw new Error("two ways through a box always meet");
   }
 
-  /** Take every way one edit further; return where one meets a way from the other corner. */
+  /** Extend every path by one edit; return the point where one meets a path from the other corner. */
   #onward(box: Box, edits: number, isBack: boolean): readonly [number, number] | null {
     const { first, second } = this;
     const zero = this.#zero;

@@ -4,7 +4,7 @@ import { alike, ended } from "./alike";
 
 export interface ComparedFile {
   path: string;
-  /** Which of the two diffs change it, and whether they do so in the same way. */
+  /** The diffs that change the file, and whether they agree. */
   state: "differs" | "first" | "second" | "same";
   first: readonly string[];
   second: readonly string[];
@@ -22,7 +22,7 @@ const GIT = /^diff --git (?:"?a\/.*?"?) "?b\/(.*?)"?$/;
 const NEW = /^\+\+\+ (?:"?b\/)?([^\t"]*)/;
 const LIMIT_MS = 1000;
 
-/** The lines of each file of a unified diff; lines before the first file stand under an empty path. */
+/** The lines of each file of a unified diff; lines before the first file have an empty path. */
 export function filesOf(diff: string): Map<string, string[]> {
   const files = new Map<string, string[]>();
   const lines = diff === "" ? [] : diff.replace(/\n$/, "").split("\n");
@@ -71,7 +71,7 @@ export function comparedLines(first: readonly string[], second: readonly string[
   return result;
 }
 
-/** The lines in stretches: those that differ with a few around them, and between them those that are the same. */
+/** The lines in stretches: differing lines with a few lines of context, and equal lines between them. */
 export function stretchesOf(
   lines: readonly ComparedLine[],
   around = 3,

@@ -93,9 +93,7 @@ function put(pieces: readonly DiffPiece[], words: readonly string[], flags: Uint
   return result;
 }
 
-/**
- * White space between two differing words counts as different: otherwise a sentence would look like a row of stamps.
- */
+/** White space between two differing words counts as different: otherwise a sentence would look chopped. */
 function bridged(stretches: readonly Stretch[]): Stretch[] {
   const result: Stretch[] = [];
   stretches.forEach((one, i) => {
@@ -121,7 +119,7 @@ function shareOf(pieces: readonly Differing[]): number {
   return all === 0 ? 1 : same / all;
 }
 
-/** Stretches in blocks of about `size` characters, which end at the end of a line if possible. */
+/** Stretches in blocks of about `size` characters, cut at ends of lines if possible. */
 export function inBlocks(stretches: readonly Stretch[], size = 6000): Stretch[][] {
   const result: Stretch[][] = [[]];
   let chars = 0;

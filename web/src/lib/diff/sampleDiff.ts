@@ -10,7 +10,7 @@ export interface Side {
   names: readonly string[];
 }
 
-/** Parts whose displayed text is their text. */
+/** Kinds of parts that are shown as their text. */
 const COMPARED: ReadonlySet<string> = new Set(["text", "answer", "think", "tool_call", "tool_result", "json"]);
 
 /** More marks take long to draw, and nobody looks at them all. */

@@ -37,7 +37,7 @@ export function normalCurve(
   });
 }
 
-/** The least and the greatest value, with 0 between them or at an end: bars stand on it. */
+/** The least and the greatest value, extended to 0, where bars begin. */
 export function reachOf(values: readonly (number | null)[]): Values {
   let [low, high] = [0, 0];
   for (const value of values) {
@@ -61,12 +61,12 @@ interface Extent {
   max: WireNumber;
 }
 
-/** Values of one metric would be a line beside those of another one that is so many times as large. */
+/** Beside values this many times as large, a metric would look like a line. */
 const MOST_TIMES = 10;
 
 /**
- * True for two metrics that share an axis: one is the reference model's of the other, or they have the same unit, and
- * values that meet and are about as large.
+ * True for two metrics that share an axis: one is the other's reference, or both have the same unit, and overlapping
+ * values of similar size.
  */
 export function areAlike(one: Extent, other: Extent): boolean {
   if (one.name === `ref_${other.name}` || other.name === `ref_${one.name}`) return true;
@@ -76,11 +76,11 @@ export function areAlike(one: Extent, other: Extent): boolean {
   return low <= most && least <= high && Math.max(...sizes) <= MOST_TIMES * Math.min(...sizes);
 }
 
-/** Fewer bins fill all of a plot. */
+/** With fewer bins, empty ones are added. */
 const LEAST_BINS = 3;
 const BINS_ASIDE = 4;
 
-/** The edges of bins, with empty ones on both sides of few: equal values are a line then, not a block. */
+/** The edges of bins, with empty bins on both sides if there are few: equal values are then a line, not a block. */
 export function paddedEdges(edges: readonly number[]): { edges: number[]; before: number; after: number } {
   const bins = edges.length - 1;
   const [low = 0, next = 0, high = next] = [edges[0], edges[1], edges.at(-1)];

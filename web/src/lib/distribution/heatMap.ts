@@ -1,4 +1,4 @@
-/** A heat map of a distribution: its cells, the shade of each, and what a cell says. */
+/** A heat map of a distribution: its cells, with their shades and words. */
 
 import type { DistributionReply } from "../../api/types.gen";
 import { count, figure } from "../numbers/numbers";
@@ -10,7 +10,7 @@ export interface Cell {
   readonly bin: number;
 }
 
-/** The columns of the steps between two; the whole map without a range, and without a column in it. */
+/** The columns of a range of steps; the whole map without a range, or if no column is in it. */
 export function between(map: DistributionReply, range: readonly [low: number, high: number] | null): DistributionReply {
   if (range === null) return map;
   const first = map.last_steps.findIndex((step) => step >= range[0]);
@@ -26,9 +26,9 @@ export function between(map: DistributionReply, range: readonly [low: number, hi
 }
 
 /**
- * The map without the bins beyond so many times the distance of the quartiles, as curves leave out their outliers, and
- * how many samples were in them. A bin stays if any of its values may, and so do the medians of the first columns,
- * where a run learns. With equal quartiles all of it stays.
+ * The map without outlying bins, and the number of samples in them. As in curves, outliers lie beyond the quartiles by
+ * more than a multiple of their distance. A bin with a value inside stays, and so do the medians of the first columns,
+ * where a run learns. With equal quartiles all bins stay.
  */
 export function withoutOutliers(map: DistributionReply, factor: number): { map: DistributionReply; leftOut: number } {
   const { edges, counts } = map;
@@ -54,7 +54,7 @@ export function withoutOutliers(map: DistributionReply, factor: number): { map: 
 
 const sumOf = (counts: readonly number[]): number => counts.reduce((sum, one) => sum + one, 0);
 
-/** Where so large a share of the samples is below: the middle of a bin. */
+/** A quantile of the samples: the middle of its bin. */
 function quartile(edges: readonly number[], totals: readonly number[], all: number, share: number) {
   let below = 0;
   const bin = totals.findIndex((one) => {
@@ -64,7 +64,7 @@ function quartile(edges: readonly number[], totals: readonly number[], all: numb
   return { bin, value: ((edges[bin] ?? 0) + (edges[bin + 1] ?? 0)) / 2 };
 }
 
-/** The cells of a map as a file: a line for each that has samples. */
+/** The cells of a map as a file: a line for each cell with samples. */
 export function csvOf({ first_steps: firsts, last_steps: lasts, edges, counts }: DistributionReply): string {
   const lines = counts.flatMap((own, column) =>
     own.flatMap((samples, bin) =>
@@ -80,7 +80,7 @@ export function padded(map: DistributionReply): DistributionReply {
   return before === 0 ? map : { ...map, edges, counts: map.counts.map((own) => paddedCounts(own, before, after)) };
 }
 
-/** The share of the samples of its column, from 0 to 1; a column may cover more samples than another. */
+/** The share of a cell in its column, from 0 to 1, because columns may have unequal numbers of samples. */
 export function shareAt({ counts }: DistributionReply, { column, bin }: Cell): number {
   const own = counts[column] ?? [];
   const all = own.reduce((sum, one) => sum + one, 0);
@@ -94,13 +94,13 @@ export const greatestShare = ({ counts }: DistributionReply): number =>
     return all === 0 ? most : Math.max(most, Math.max(...own) / all);
   }, 0);
 
-/** What the top of the map is: the greatest value, where that is known and in the last bin; else the end of the bin. */
+/** The value at the top of the map: the greatest value if it is known and in the last bin, else the end of that bin. */
 export function topOf({ edges }: DistributionReply, most: number | null): number {
   const [from = NaN, to = NaN] = edges.slice(-2);
   return most !== null && most >= from && most < to ? most : to;
 }
 
-/** How strong the colour of a share is: small shares remain visible. */
+/** The strength of the colour of a share: small shares remain visible. */
 export const shadeOf = (share: number): number => (share === 0 ? 0 : 0.08 + 0.92 * Math.sqrt(share));
 
 /** The cell under a point, whose place is a share of the width and of the height, from the top left. */
@@ -125,7 +125,7 @@ export function stepsOf({ first_steps: firsts, last_steps: lasts }: Distribution
   return first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`;
 }
 
-/** What a cell says of its column. */
+/** The words of a cell without its column. */
 export function samplesAt({ counts, edges }: DistributionReply, cell: Cell): string {
   const range = rangesOf(edges)[cell.bin];
   const own = counts[cell.column] ?? [];
@@ -133,6 +133,6 @@ export function samplesAt({ counts, edges }: DistributionReply, cell: Cell): str
   return `${range === undefined ? "" : wordsOf(range)} · ${figure(own[cell.bin] ?? 0)} of ${count(all, "sample")}`;
 }
 
-/** What a cell says. */
+/** The words of a cell. */
 export const wordsAt = (of: DistributionReply, cell: Cell): string =>
   `${stepsOf(of, cell.column)} · ${samplesAt(of, cell)}`;

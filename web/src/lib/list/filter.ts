@@ -26,7 +26,7 @@ export function condition(
   return `${quoted(column)} ${operator} ${words}`;
 }
 
-/** Holds for samples with a trained token. A field of one line has no line breaks: a sign stands for each. */
+/** The filter for samples with this trained token. A one-line field has no line breaks: `↵` replaces each. */
 export const hasToken = (text: string): string => `token "${text.replaceAll("\n", "↵").replaceAll('"', '""')}"`;
 
 /** A filter with one more condition. */
@@ -38,7 +38,7 @@ export function narrowed(where: string, more: string): string {
 
 const NAME = /("(?:[^"]|"")*"|[^\s<>=!"'(),]+)(\s*(?:[<>=!]|(?:in|is|not|contains)\b))?/gi;
 
-/** The names that a filter compares with something, in its order. */
+/** The names that a filter compares, in their order. */
 export function namesIn(where: string): string[] {
   const plain = where.replaceAll(/'(?:[^']|'')*'/g, "''");
   const compared = [...plain.matchAll(NAME)].filter(([, , operator]) => operator !== undefined);

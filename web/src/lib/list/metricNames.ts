@@ -3,7 +3,7 @@
 /** The last separator in a name, if something follows it. */
 const PARTS = /^(.*[./])[^./]+$/;
 
-/** What at least two names of a sample have in common, up to a separator; empty if they have nothing in common. */
+/** The common prefix of at least two names of a sample, up to a separator; empty if they share none. */
 export function commonPrefix(names: readonly string[]): string {
   const [first, ...rest] = names;
   if (first === undefined || rest.length === 0) return "";
@@ -17,7 +17,7 @@ export function commonPrefix(names: readonly string[]): string {
 export const bareName = (name: string, prefix: string): string =>
   name.length > prefix.length && name.startsWith(prefix) ? name.slice(prefix.length) : name;
 
-/** The last parts of names under which trainers log the reward once more. */
+/** The last parts of names under which trainers log the reward again. */
 const SCORES: ReadonlySet<string> = new Set(["reward", "score", "total", "total_reward", "final_reward"]);
 
 /** True for a metric that has the name of the reward. */

@@ -1,8 +1,8 @@
-/** Which samples a list has, in which order, and what it shows of each: turns an address into a request. */
+/** The samples of a list, their order and columns: turns an address into a request. */
 
 import type { Extent, Mode, Place } from "../address/address";
 
-/** Which samples a list has, in which order, and how it shows them. */
+/** The samples of a list, their order, and their presentation. */
 export interface Scope {
   run: string;
   split: string;
@@ -17,9 +17,9 @@ export interface Scope {
   /** Null: groups, or samples if every group has only one. */
   mode: Mode | null;
   columns: readonly string[];
-  /** The reader chose no columns: groups have the most informative ones after these. */
+  /** True if the reader chose no columns: for groups, the server then adds the most informative ones. */
   usual: boolean;
-  /** The list has the discarded samples instead of the others. */
+  /** Lists discarded samples instead of trained ones. */
   discarded: boolean;
 }
 
@@ -75,12 +75,12 @@ export function keyOf(of: Scope): string {
   ]);
 }
 
-/** True if a step is one of the list's. */
+/** True if the list covers a step. */
 export function holds({ step, low, high }: Scope, one: number): boolean {
   return step === null ? (low === null || one >= low) && (high === null || one <= high) : one === step;
 }
 
-/** The request for a list, without the choice of a page. */
+/** The request for a list, without a page. */
 export function queryOf(of: Scope) {
   const { split, sort, descending } = of;
   return {

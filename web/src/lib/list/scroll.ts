@@ -1,5 +1,5 @@
 /**
- * A scroll space for more rows than a browser can be high: elements end at some 17 to 33 million pixels. Up to
+ * A scroll space for more rows than fit in an element, whose height browsers limit to 17 to 33 million pixels. Up to
  * `MOST_PX` the space is as high as the rows. Above that it is scaled: small moves (wheel, keys) go by real rows, large
  * ones (the scrollbar, Home, End) by share of the whole, and both ends are exact.
  */
@@ -23,14 +23,14 @@ export const isScaled = ({ rowsPx, spacePx }: Space): boolean => rowsPx > spaceP
 /** The furthest that rows, and the element, can be scrolled. */
 const endOf = (px: number, { viewPx }: Space): number => Math.max(0, px - viewPx);
 
-/** How far the element is scrolled if the rows are at `real`. */
+/** The scroll position of the element if the rows are at `real`. */
 export function topOf(space: Space, real: number): number {
   if (!isScaled(space)) return Math.min(real, endOf(space.spacePx, space));
   const end = endOf(space.rowsPx, space);
   return Math.round((Math.min(Math.max(0, real), end) / end) * endOf(space.spacePx, space));
 }
 
-/** Where the rows are after the element was scrolled from `before` to `top`, the rows having been at `real`. */
+/** The position of the rows after the element was scrolled from `before` to `top`; it was `real` before. */
 export function realOf(space: Space, top: number, before: number, real: number): number {
   if (!isScaled(space)) return top;
   const end = endOf(space.rowsPx, space);
@@ -45,13 +45,13 @@ export function realOf(space: Space, top: number, before: number, real: number):
   return Math.min(end, Math.max(0, real + moved));
 }
 
-/** The rows to draw, from first to before last, some beyond the edges too. */
+/** The rows to draw, including some beyond the edges; the end is exclusive. */
 export function rowsAt(space: Space, count: number, rowPx: number, real: number, over: number): [number, number] {
   const first = Math.max(0, Math.floor(real / rowPx) - over);
   return [first, Math.min(count, Math.ceil((real + space.viewPx) / rowPx) + over)];
 }
 
-/** Where the rows must be so that a row is seen, moved as little as that takes. */
+/** The nearest position of the rows that shows a row. */
 export function revealed(space: Space, rowPx: number, row: number, real: number): number {
   const top = row * rowPx;
   if (top < real) return top;

@@ -1,7 +1,4 @@
-/**
- * Strips of cells, one for each column of the list: which fit side by side, how wide each is, and how many
- * lines they take.
- */
+/** Strips of cells, one for each column of the list: how many fit side by side, their widths, and their lines. */
 
 /** Nobody could distinguish more cells: a group's other samples are in the list of samples. */
 export const MOST_CELLS = 64;
@@ -14,7 +11,7 @@ interface Pitch {
 
 /** One strip, beside the prompt. */
 const ALONE: Pitch = { px: 10, most: 128 };
-/** Of several strips below the prompt, the first is the largest: readers look at it first. */
+/** The first of several strips below the prompt is the largest: readers look at it first. */
 const FIRST: Pitch = { px: 9, most: 128 };
 const OTHER: Pitch = { px: 5, most: 96 };
 /** The room for the number of samples without a cell. */
@@ -30,7 +27,7 @@ const LEAST_PX = 300;
 const LETTER_PX = 6.4;
 const MOST_WORDS_PX = 74;
 
-/** A column that is drawn as strips: the words above them, and how many signs the scale above them takes. */
+/** A column that is drawn as strips: the words above them, and the number of characters in the scale above them. */
 export interface Column {
   name: string;
   words: string;
@@ -39,7 +36,7 @@ export interface Column {
 
 export interface Laid<C extends Column> {
   strips: readonly (C & { px: number })[];
-  /** One strip is beside two lines of the prompt; several are below one line of it. */
+  /** True for one strip beside two lines of the prompt; several strips are below one line of it. */
   isBeside: boolean;
   /** Lines of strips. */
   lines: number;
@@ -52,7 +49,7 @@ interface Given<C> {
   samples: number;
   /** The width of the list. */
   px: number;
-  /** True: only as many strips as have room; false: all of them, in as many lines as they need. */
+  /** True: only the strips that fit; false: all strips, in as many lines as they need. */
   isFitted: boolean;
 }
 

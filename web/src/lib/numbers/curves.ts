@@ -3,8 +3,8 @@
 import { placeBetween } from "./numbers";
 
 /**
- * Exponential moving average over a span of steps, corrected for its start (Kingma & Ba 2015, section 3). The weight of
- * a value falls with its distance in steps, so that values ten steps apart are drawn as they are. Gaps stay gaps.
+ * Exponential moving average over a span of steps, with bias correction (Kingma & Ba 2015, section 3). The weight of a
+ * value falls with its distance in steps, so values far apart are hardly averaged. Gaps stay gaps.
  */
 export const smoothed = (
   steps: readonly number[],
@@ -20,7 +20,7 @@ export const smoothed = (
     (mean) => (Number.isNaN(mean) ? null : mean),
   );
 
-/** The same of an array; NaN at a value that is not finite. */
+/** The same for a typed array; NaN at values that are not finite. */
 export function averages(steps: readonly number[], values: Float64Array, spanSteps: number): Float64Array {
   const keep = 1 - 2 / (spanSteps + 1);
   let mean = 0;
@@ -38,14 +38,14 @@ export function averages(steps: readonly number[], values: Float64Array, spanSte
     }
     const before = weight === 0 ? 0 : fall * weight;
     weight = before + 1;
-    mean = mean * (before / weight) + value / weight; // never beyond the values: a sum of large ones would be infinite
+    mean = mean * (before / weight) + value / weight; // a convex combination: the sum of large values could be infinite
     last = step;
     means[i] = mean;
   }
   return means;
 }
 
-/** The place of the first of ascending numbers that is not less than another; their count without one. */
+/** The index of the first of ascending numbers that is at least a number; the count if there is none. */
 export function placeOf(ascending: ArrayLike<number>, least: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
@@ -56,10 +56,10 @@ export function placeOf(ascending: ArrayLike<number>, least: number): number {
   return low;
 }
 
-/** The places of values without neighbours. Undefined values belong to steps of other runs, and break no line. */
+/** The indices of values without neighbours. Undefined values belong to steps of other runs, and break no line. */
 export function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const places: number[] = [];
-  let before = -1; // the place of the value before, without one between that breaks the line
+  let before = -1; // the index of the previous value on the same line
   let isAlone = false;
   for (let at = 0; at < values.length; at += 1) {
     const value = values[at];
@@ -80,7 +80,7 @@ export const WHOLE_STEPS: readonly number[] = Array.from({ length: 16 }, (_, dig
 
 /** Larger numbers have no labels on an axis, and their distance may overflow. */
 const GREAT = 1e100;
-/** The number of digits to which they are reduced. */
+/** The number of digits that numbers are reduced to. */
 const DRAWN_DIGITS = 8;
 
 /** The number of digits to drop from values before drawing: 0 if they are drawn unchanged. */
@@ -117,8 +117,8 @@ export function extent(values: readonly (number | null)[]): [number, number] | n
 }
 
 /**
- * A curve as the `d` of an SVG path, with at most two points for each pixel: the lowest and the highest value there.
- * `up` has the values at the foot and at the top.
+ * A curve as the `d` of an SVG path, with at most two points for each pixel, its lowest and highest value. `up` has the
+ * values at the bottom and at the top.
  */
 export function path(
   xs: readonly number[],

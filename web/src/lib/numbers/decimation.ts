@@ -1,7 +1,7 @@
 /**
- * Fewer points of a long curve, without losing spikes and gaps: those that the server chooses, in
- * `query/curves/decimation.py`. Of each bucket the least and the greatest value survive, of a band its lowest and its
- * highest end, and the first gap, which is NaN.
+ * Reduces a long curve to fewer points, without losing spikes and gaps, like the server in
+ * `query/curves/decimation.py`. Each bucket keeps its least and its greatest value, the lowest and the highest end of a
+ * band, and the first gap (NaN).
  */
 
 type Numbers = Float64Array;
@@ -39,7 +39,7 @@ function placesIn(chosen: Uint8Array): number[] {
   return places;
 }
 
-/** Choose the places of the least number of a bucket, of the greatest, or both; NaN is neither. */
+/** Choose the indices of the least number of a bucket, of the greatest, or of both; NaN is neither. */
 function choose(
   chosen: Uint8Array,
   array: Numbers,
@@ -59,7 +59,7 @@ function choose(
   if (isGreatest) chosen[high] = 1;
 }
 
-/** The place of the first NaN; -1 without any. */
+/** The index of the first NaN; -1 without any. */
 function firstGap(array: Numbers, start: number, stop: number): number {
   for (let at = start; at < stop; at += 1) if (Number.isNaN(array[at])) return at;
   return -1;

@@ -49,7 +49,7 @@ export function figure(value: WireNumber | undefined, none = ""): string {
   return significant(value);
 }
 
-/** Sums of rewards that should be zero are this close to it. */
+/** The rounding error of sums of rewards that should be zero. */
 const NOISE = 1e-13;
 
 /** A score in a column: always with three significant figures, so that 1 is `1.00`, aligned with 0.25. */
@@ -71,7 +71,7 @@ export function exact(value: WireNumber | undefined): string {
   return value === null || value === undefined ? "none" : String(value);
 }
 
-/** Five significant figures, where one value is looked at by itself. */
+/** Five significant figures, for a value shown on its own. */
 export function fine(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) >= 1e5) return figure(value);
   return significant(value, 5);
@@ -86,7 +86,7 @@ function significant(value: number, figures = 3): string {
   return minus(plain(value, figures));
 }
 
-/** So many significant figures without an exponent. */
+/** A number of significant figures, without an exponent. */
 function plain(value: number, figures: number): string {
   const rounded = Number(value.toPrecision(figures));
   const places = figures - 1 - Math.floor(Math.log10(Math.abs(rounded)));

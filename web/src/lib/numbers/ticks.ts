@@ -46,7 +46,7 @@ const GAP_PX = 10;
 /** More labels would crowd an axis, however short they are. */
 const LEAST_PX = 50;
 
-/** The labelled steps of an axis: the first, the last, and round ones in between, as far as there is room. */
+/** The labelled steps of an axis: the first, the last, and the round ones in between that fit. */
 export function stepTicks({ first, last, px, widthOf }: Steps): number[] {
   if (!(last > first)) return [first];
   const apart = (a: number, b: number): boolean =>

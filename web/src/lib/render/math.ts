@@ -21,7 +21,7 @@ const OPENINGS: readonly { open: string; close: string; isDisplay: boolean }[] =
   { open: "$", close: "$", isDisplay: false },
 ];
 
-/** The formula that begins exactly at `at`, if one does. Dollars follow Pandoc's rule, so that `$5 and $6` is money. */
+/** The formula that begins exactly at `at`, if any. Dollars follow Pandoc's rule, so that `$5 and $6` is money. */
 export function formulaAt(text: string, at: number): Formula | null {
   const kind = OPENINGS.find(({ open }) => text.startsWith(open, at));
   if (kind === undefined) return null;

@@ -96,7 +96,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
         title: String(value ?? ""),
         tone: "tag",
       })),
-    // Values that Rolloupe derives from the texts follow those from the files.
+    // Values derived from the texts come after values from the files.
     ...reply.facts
       .filter(({ kind }) => kind === "derived")
       .flatMap(({ name, label, value }) =>

@@ -1,13 +1,13 @@
-/** Sentences that a response has several times, or that its prompt has too. */
+/** Sentences that a response repeats, or copies from its prompt. */
 
 const BREAKS = /\n|[.!?] |[。！？]/;
 const AROUND = /^[ \t\r.!?]+|[ \t\r.!?]+$/g;
-/** A shorter sentence may well come twice. */
+/** Shorter sentences may repeat by chance. */
 const SHORT = 8;
 const LONG = 20;
 const MOST = 6;
 
-/** As the index cuts them: at the ends of lines, and at full stops before a blank. */
+/** Ends of sentences, as in the index: ends of lines, and full stops before a blank. */
 export function sentencesOf(text: string): string[] {
   return text
     .split(BREAKS)
@@ -32,6 +32,6 @@ export function copiedSentences(prompt: string, response: string): string[] {
   return [...new Set(sentencesOf(response))].filter((one) => known.has(one)).slice(0, MOST);
 }
 
-/** An expression that finds any of some texts. */
+/** A regular expression that finds any of these texts. */
 export const anyOf = (texts: readonly string[]): string =>
   texts.map((one) => one.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`)).join("|");

@@ -10,9 +10,9 @@
 export const WHOLE_CHARS = 4_000;
 /** Without an end of a line or word, a piece is shorter: text with joining letters throughout costs most. */
 const UNBROKEN_CHARS = 1_000;
-/** Characters without width would share a line by the thousand, all on the screen. */
+/** Thousands of characters without width would share a line, all on the screen. */
 const CROWDED_CHARS = 100;
-/** Many more pieces would be slow themselves: for texts of many megabytes they are longer. */
+/** The most pieces: texts of many megabytes get longer pieces instead. */
 const MOST_PIECES = 4_000;
 
 const NO_WIDTH = /[\p{Mn}\p{Me}\p{Cf}\p{Cc}]/u;
@@ -42,7 +42,7 @@ function sliced(text: string, size: number): string[] {
   return pieces;
 }
 
-/** Whether a text is drawn in pieces of which one ends within a line. */
+/** True if a text is drawn in pieces and one of them ends within a line. */
 export function cutsLines(text: string): boolean {
   return (
     text.length > WHOLE_CHARS &&
@@ -59,7 +59,7 @@ function isCrowded(text: string): boolean {
   let count = 0;
   for (let at = 0; at < text.length && count + text.length - at >= half; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === TAB || code === NEWLINE) continue; // the one has a width, the other ends the line
+    if (code === TAB || code === NEWLINE) continue; // a blank has a width, a line break ends the line
     if (code < 0xa0 ? code < 0x20 || code >= 0x7f : !isIdeograph(code) && hasNoWidth(text, at)) count += 1;
   }
   return count >= half;
@@ -84,7 +84,7 @@ function cut(text: string, start: number, size: number): number {
   return whole(text, start, start + (size * UNBROKEN_CHARS) / WHOLE_CHARS);
 }
 
-/** The number of preceding characters that may belong to the one at a cut. */
+/** The number of preceding characters that may belong to the character at a cut. */
 const BACK = 16;
 
 /** The place, or one slightly before it that neither splits a character nor separates a mark from its base. */

@@ -67,7 +67,7 @@ function places(word: string, hay: string, toStarts: boolean): number[] | null {
   return at;
 }
 
-/** From a place on, the first one where a letter begins a word; null without one. */
+/** The first place, from `from` on, where a letter begins a word; null without one. */
 function startFrom(hay: string, letter: string, from: number): number | null {
   for (let at = from; at >= 0; at = hay.indexOf(letter, at + 1)) if (isStart(hay, at)) return at;
   return null;

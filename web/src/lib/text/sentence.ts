@@ -1,4 +1,4 @@
-/** Words of a program as a sentence for a person. */
+/** Turns a message of a program into a sentence. */
 
 /** Begin with a capital letter and end with a full stop. */
 export function sentence(text: string): string {

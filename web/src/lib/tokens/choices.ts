@@ -1,4 +1,4 @@
-/** What a reader chooses for the tokens, as text in an address: rules with their thresholds, and scales. */
+/** The reader's choices for tokens, as text in an address: rules with their thresholds, and scales. */
 
 import type { EndsKind, ScaleChoice, ScaleKind } from "./scale";
 
@@ -15,8 +15,8 @@ const KINDS: readonly ScaleKind[] = ["linear", "symmetric", "log"];
 const ENDS: readonly EndsKind[] = ["out", "all", "clip"];
 
 /**
- * The chosen rules as far as a form knows them. One that it does not know gives way to the form's usual one, if it is
- * the first, so that the second stays what the first is compared with.
+ * The chosen rules that a form knows. The form's default replaces an unknown first rule, so that the second rule stays
+ * the second.
  */
 export function knownRules(
   chosen: readonly RuleChoice[] | null,
@@ -29,11 +29,11 @@ export function knownRules(
   return known.filter(({ name }, place) => known.findIndex((one) => one.name === name) === place);
 }
 
-/** The chosen rules if a form shows a rule for each of them, in whose place it changes them; else those it shows. */
+/** The rules that a form changes: the chosen ones if it shows a rule for each of them, else the shown ones. */
 export const editable = (chosen: readonly RuleChoice[] | null, shown: readonly RuleChoice[]): readonly RuleChoice[] =>
   chosen?.length === shown.length ? chosen : shown;
 
-/** The rules with another one at a place; an empty name takes away the one there. */
+/** The rules with a new one at a place; an empty name removes the rule there. */
 export function withRule(rules: readonly RuleChoice[], place: number, name: string): RuleChoice[] {
   const next = [...rules];
   next[place] = rules.find((one) => one.name === name) ?? { name, thresholds: {} };
@@ -41,7 +41,7 @@ export function withRule(rules: readonly RuleChoice[], place: number, name: stri
   return next.filter((one, at) => one.name !== "" && names.indexOf(one.name) === at).slice(0, MOST_RULES);
 }
 
-/** The rules with another threshold of one of them; null for the usual one. */
+/** The rules with a new threshold for one of them; null restores the default. */
 export function withThreshold(
   rules: readonly RuleChoice[],
   name: string,

@@ -11,7 +11,7 @@ export interface Threshold {
 
 type Sign = Limit["signs"][number];
 
-/** The thresholds of a rule, each once: several limits may share one. */
+/** The distinct thresholds of a rule: several limits may share one. */
 export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => number | undefined): Threshold[] {
   const names = [...new Set(limits.map(({ threshold }) => threshold))];
   return names.map((name) => {
@@ -20,7 +20,7 @@ export function thresholdsOf({ limits }: MaskRuleInfo, moved: (name: string) => 
   });
 }
 
-/** The ends of a rule with thresholds: a token beyond one of them is taken out. */
+/** The limits of a rule for its thresholds: a token beyond one of them is taken out. */
 export interface Bound {
   threshold: string;
   side: Limit["side"];
@@ -39,7 +39,7 @@ export function boundsOf({ limits }: MaskRuleInfo, thresholds: readonly Threshol
 
 const ALL_SIGNS = 3;
 
-/** The bound beyond which a token is, under an advantage; null if the rule leaves the token in. */
+/** The bound that a token exceeds, given its advantage; null if the rule keeps the token. */
 export function exceeded(bounds: readonly Bound[], value: number, advantage: number | null): Bound | null {
   for (const bound of bounds) {
     const isBeyond = bound.side === "high" ? value > bound.end : value < bound.end;
@@ -51,7 +51,7 @@ export function exceeded(bounds: readonly Bound[], value: number, advantage: num
   return null;
 }
 
-/** 1 for each trained token that is beyond a bound. NaN is beyond nothing. */
+/** 1 for each trained token that exceeds a bound. NaN exceeds none. */
 export function takenOut(
   bounds: readonly Bound[],
   values: Float64Array,
@@ -65,7 +65,7 @@ export function takenOut(
   return flags;
 }
 
-/** The flags that a trainer recorded, of trained tokens. */
+/** The flags that a trainer recorded, for trained tokens. */
 export function recordedFlags(values: Float64Array, trained: Uint8Array): Uint8Array {
   return trained.map((isTrained, token) => (isTrained === 1 && (values[token] ?? 0) > 0 ? 1 : 0));
 }
@@ -76,7 +76,7 @@ export function countOf(flags: Uint8Array): number {
   return sum;
 }
 
-/** Of the tokens that either takes out, the share that both take out; NaN if neither takes out any. */
+/** The share of tokens that both rules take out, of those that either does; NaN if neither takes out any. */
 export function agreement(one: Uint8Array, other: Uint8Array): number {
   let [both, either] = [0, 0];
   for (let token = 0; token < one.length; token += 1) {
@@ -87,10 +87,10 @@ export function agreement(one: Uint8Array, other: Uint8Array): number {
   return both / either;
 }
 
-/** How far from 0 a slider reaches: beyond a few times the usual threshold nothing changes any more. */
+/** The range of a slider from 0: beyond a few times the default threshold nothing changes. */
 export const mostOf = (usual: number): number => (usual === 0 ? 1 : Number((5 * Math.abs(usual)).toPrecision(6)));
 
-/** A step by which a threshold is moved: a hundredth of its size, or a twentieth of small ones. */
+/** The step of a threshold's slider: a hundredth of its size, or a twentieth of small ones. */
 export function stepOf(value: number): number {
   const size = Math.abs(value);
   return size === 0 ? 0.01 : 10 ** (Math.floor(Math.log10(size)) - 1);

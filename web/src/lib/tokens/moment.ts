@@ -1,4 +1,4 @@
-/** Which numbers of a record the update reads, in a sentence. `names` are those of the series of a sample. */
+/** Says in a sentence which numbers of a record the update reads. `names` are the names of the sample's series. */
 export function momentOf(names: ReadonlySet<string>): string {
   const before = names.has("old_logprobs")
     ? "before the step"

@@ -1,11 +1,11 @@
-/** Which KL penalty of the loss an update leaves out, in a sentence; empty if it leaves out none. */
+/** Says in a sentence which KL penalty of the loss an update leaves out; empty for none. */
 
 import type { UpdateRuleInfo } from "../../api/types.gen";
 import { harmless } from "../text/invisible";
 
 type Penalties = Pick<UpdateRuleInfo, "kl_weight" | "kl_setting" | "left_out" | "aggregation">;
 
-/** `weight` is the one that the update has, null where the record lacks the reference's logprobs. */
+/** `weight` is that of the update, null if the record lacks the reference's logprobs. */
 export function omittedPenalty(ofRun: Penalties, weight: number | null): string {
   const own: [string, number] = [ofRun.kl_setting || "weight", ofRun.kl_weight];
   const isOwn = ofRun.kl_weight !== 0 && (weight ?? 0) === 0;

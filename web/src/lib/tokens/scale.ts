@@ -1,11 +1,11 @@
-/** From the value of a token to the strength of its tint. */
+/** Turns the value of a token into the strength of its tint. */
 
 import { placeBetween } from "../numbers/numbers";
 
 export type ScaleKind = "linear" | "symmetric" | "log";
 /**
- * From where to where: what stands out, all values, all but the outermost hundredths, or ends that the reader chose.
- * What stands out is the quarter that is worst, so that usual values have no tint.
+ * The range of a scale: what stands out, all values, all but the outermost hundredths, or ends that the reader chose.
+ * The worst quarter of the values stands out, so usual values have no tint.
  */
 export type EndsKind = "out" | "all" | "clip" | "fixed";
 
@@ -24,36 +24,36 @@ export interface TokenScale {
   kind: ScaleKind;
   low: number;
   high: number;
-  /** A scale with two sides has no tint here: 0, or 1 for ratios on a log scale. */
+  /** The middle of a scale with two sides, without a tint: 0, or 1 for ratios on a log scale. */
   middle: number | null;
-  /** Around the middle, this share of either side has no tint. */
+  /** The share of either side, around the middle, without a tint. */
   quiet: number;
   /** The tint grows towards the low end. */
   isDown: boolean;
 }
 
-/** True for the name of a series that is 1 where nothing has changed. */
+/** True for the name of a ratio, which is 1 if nothing has changed. */
 export const isRatio = (name: string): boolean => /(^|_)ratio$/.test(name) && !name.startsWith("log");
 
-/** True for the name of a series of which low values are the worst. */
+/** True for the name of a series whose low values are the worst. */
 export const isLowWorst = (name: string): boolean => /(^|_)(logprobs|probability)$/.test(name);
 
-/** Tints are drawn in so many steps. */
+/** The number of steps of a tint. */
 export const LEVELS = 32;
 /** A value without a tint, because it is NaN. */
 export const NO_LEVEL = -LEVELS - 1;
 const CLIPPED = 0.01;
 /** The share of the values that stand out. */
 const OUT = 0.25;
-/** What stands out on a log scale is at most so many times smaller than the end. */
+/** On a log scale, values that stand out are at most this many times smaller than the end. */
 const REACH = 1000;
 /** Values that differ by less than float32 can tell are equal. */
 export const SAME = 1e-6;
 
-/** So many values say where the hundredths lie: more would take long to order. */
+/** The most values for estimating percentiles: sorting more would take long. */
 const ORDERED = 8_192;
 
-/** Finite values in order: all that pass, or of very many every so many, and always the least and the greatest. */
+/** The finite values that pass, sorted. Of very many it takes every n-th, and always the least and the greatest. */
 export function sorted(values: Float64Array, passes: (place: number) => boolean): Float64Array {
   const all = new Float64Array(values.length);
   let [count, low, high] = [0, Infinity, -Infinity];
@@ -79,15 +79,15 @@ export function quantile(ordered: Float64Array, share: number): number {
   return low === high ? low : low + (high - low) * (place - Math.floor(place));
 }
 
-/** True for values that are all the same, as the advantages of a sample mostly are. */
+/** True if all values are equal, as the advantages of a sample usually are. */
 function isConstant(ordered: Float64Array): boolean {
   const [low, high] = [ordered[0] ?? NaN, ordered.at(-1) ?? NaN];
   return high - low <= SAME * Math.max(Math.abs(low), Math.abs(high));
 }
 
 /**
- * The scale of the ordered finite values of a series. It has no width without values, and where all are equal unless
- * the reader fixed its ends.
+ * The scale of the sorted finite values of a series. Without values, or if all are equal, it has no width, unless the
+ * reader fixed its ends.
  */
 export function scaleOf(ordered: Float64Array, choice: ScaleChoice, name: string): TokenScale {
   const { kind } = choice;
@@ -112,13 +112,13 @@ export function scaleOf(ordered: Float64Array, choice: ScaleChoice, name: string
   return { kind, low, high, middle: null, quiet: 0, isDown };
 }
 
-/** The ends of values without a share of them on either side; if these are the same, the ends of all. */
+/** The range of values without a share of them on either side; if that has no width, the range of all. */
 function between(ordered: Float64Array, share: number): [number, number] {
   const [low, high] = [quantile(ordered, share), quantile(ordered, 1 - share)];
   return low < high ? [low, high] : [ordered[0] ?? NaN, ordered.at(-1) ?? NaN];
 }
 
-/** The ends of the quarter that is worst, of `some` that the scale can show. */
+/** The range of the worst quarter, of the values `some` that the scale can show. */
 function outstanding(ordered: Float64Array, some: Float64Array, kind: ScaleKind, isDown: boolean): [number, number] {
   const [least, greatest] = [some[0] ?? NaN, some.at(-1) ?? NaN];
   if (isDown) {
@@ -131,20 +131,20 @@ function outstanding(ordered: Float64Array, some: Float64Array, kind: ScaleKind,
   return low < high ? [low, high] : [least, greatest];
 }
 
-/** The distance from the middle that three quarters of the values keep to. */
+/** The distance from the middle within which three quarters of the values lie. */
 function quietOf(ordered: Float64Array, isAroundOne: boolean): number {
   const far = ordered.map((value) => Math.abs(isAroundOne ? Math.log(value) : value)).toSorted();
   return quantile(far, 1 - OUT);
 }
 
-/** Nearly all values at the same distance differ by their side alone, so they keep their tints. */
+/** If nearly all values have the same distance, only the side differs, so they keep their tints. */
 const SIDES = 0.9;
 
 function twoSided(end: number, quiet: number): Pick<TokenScale, "low" | "high" | "quiet" | "isDown"> {
   return { low: -end, high: end, quiet: quiet < SIDES * end ? quiet / end : 0, isDown: false };
 }
 
-/** The scale as far as the ordered values reach: it clips none that is worse than its end. */
+/** The scale extended to the worst of the sorted values, so that it clips none. */
 export function reaching(scale: TokenScale, ordered: Float64Array): TokenScale {
   const { low, high, middle, quiet, isDown } = scale;
   if (!(low < high)) return scale;
@@ -198,16 +198,16 @@ export function strengthOf(scale: TokenScale, value: number): number {
   return (Math.sign(strength) * Math.max(0, Math.abs(strength) - scale.quiet)) / (1 - scale.quiet);
 }
 
-/** The strength in steps, up to `LEVELS`. */
+/** The strength as a level, up to `LEVELS`. */
 export function levelOf(scale: TokenScale, value: number): number {
   const strength = strengthOf(scale, value);
   return Number.isNaN(strength) ? NO_LEVEL : Math.round(strength * LEVELS);
 }
 
-/** What stands out a little can be seen. */
+/** The least opacity: slight tints stay visible. */
 const FAINTEST = 0.12;
 
-/** How strong the colour of a level is, from 0 to 1: the same in text, strip and heat map. */
+/** The opacity of a level, from 0 to 1: the same in text, strip and heat map. */
 export const alphaOf = (level: number): number => FAINTEST + ((1 - FAINTEST) * Math.abs(level)) / LEVELS;
 
 /** The name of the colour of a level. */

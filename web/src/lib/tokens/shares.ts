@@ -1,4 +1,4 @@
-/** The shares of an update: what part of it each sample, group, role or token string carries, under some rules. */
+/** The shares of an update that each sample, group, role or token string carries, under one or two rules. */
 
 import type { UpdatePush } from "../../api/types.gen";
 import { toNumber } from "../numbers/numbers";
@@ -16,7 +16,7 @@ export interface Share {
 
 export interface ShareRow {
   name: string;
-  /** One for each rule; null where its answer lacks the name, or is not there. */
+  /** One for each rule; null if its answer lacks the name or is missing. */
   shares: readonly (Share | null)[];
 }
 
@@ -34,7 +34,7 @@ export function shareOf(push: UpdatePush, whole: UpdatePush): Share {
   };
 }
 
-/** The sums of a rule by some name, and over all of them. */
+/** The sums of a rule by name, and over all names. */
 interface Sums {
   whole: UpdatePush;
   by: readonly UpdatePush[];
@@ -53,7 +53,7 @@ export function shareRows(rules: readonly (Sums | null)[]): ShareRow[] {
   }));
 }
 
-/** The largest share of any row under any rule: its bar is full. */
+/** The largest share of any row and rule, which fills its bar. */
 export function largest(rows: readonly ShareRow[]): number {
   const sizes = rows.flatMap(({ shares }) => shares.map((share) => (share === null ? 0 : share.up + share.down)));
   return sizes.reduce((most, size) => (size > most ? size : most), 0);

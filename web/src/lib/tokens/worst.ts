@@ -4,22 +4,22 @@ import type { TokenArray, RunWorstTokens } from "../../api/types.gen";
 import { toNumber } from "../numbers/numbers";
 import { isLowWorst, isRatio, placeOf, type TokenScale } from "./scale";
 
-/** Which values of a series are the worst. */
+/** The side of a series with the worst values. */
 export type WorstSide = "low" | "high" | "both";
 
-/** Of probabilities the low ones are the worst; of ratios and of series around zero, those far to either side. */
+/** The worst probabilities are low; the worst ratios, and values of series around zero, are far from the middle. */
 export function sideOf({ name, scale }: Pick<TokenArray, "name" | "scale">): WorstSide {
   if (scale === "symmetric" || isRatio(name)) return "both";
   return isLowWorst(name) ? "low" : "high";
 }
 
-/** How bad a value is. */
+/** The badness of a value. */
 function distance(name: string, side: WorstSide, value: number): number {
   if (side === "both") return Math.abs(isRatio(name) ? Math.log(value) : value);
   return side === "low" ? -value : value;
 }
 
-/** The trained tokens with the worst values, the worst first; of equal ones the first. NaN is never among them. */
+/** The trained tokens with the worst values, the worst first, ties by position. NaN is never among them. */
 export function worst(
   series: Pick<TokenArray, "name" | "scale"> & { values: Float64Array },
   trained: Uint8Array,
@@ -40,7 +40,7 @@ export function worst(
   return found.map(({ token }) => token);
 }
 
-/** The worst tokens of either side as one answer, as long as the longer one. */
+/** The worst tokens of both sides as one answer, as long as the longer of the two. */
 export function worstOfBoth(high: RunWorstTokens, low: RunWorstTokens): RunWorstTokens {
   const far = ({ value }: RunWorstTokens["tokens"][number]): number =>
     distance(high.series, "both", toNumber(value) ?? NaN);
@@ -52,7 +52,7 @@ export function worstOfBoth(high: RunWorstTokens, low: RunWorstTokens): RunWorst
 export interface Bar {
   /** The place of its middle on the scale. */
   place: number;
-  /** The share of the highest bar. */
+  /** Its height relative to the highest bar. */
   height: number;
 }
 

@@ -6,7 +6,7 @@ import type { Inks } from "../inks";
 
 const RADIUS_PX = 3;
 
-/** The dots at `at` across, else at the last values; none where lines are many. */
+/** The dots at x = `at`, else at the last values; none if there are many lines. */
 export function dots({ line, page, others }: Inks, at: () => number | null): (plot: uPlot) => void {
   return (plot) => {
     if (!hasRaw(others)) return;
@@ -17,7 +17,7 @@ export function dots({ line, page, others }: Inks, at: () => number | null): (pl
 
 type Values = ArrayLike<number | null | undefined>;
 
-/** The place of the last value, or of that at a place across; -1 without one. */
+/** The index of the last value, or of the value at an x; -1 without one. */
 export const placeOfDot = (values: Values, xs: ArrayLike<number>, across: number | null): number =>
   Array.from(values).findLastIndex((one, i) => typeof one === "number" && (across === null || xs[i] === across));
 

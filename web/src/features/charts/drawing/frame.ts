@@ -1,4 +1,4 @@
-/** Where a chart draws, and what range: for what stands around the plot. */
+/** The plot of a chart and its ranges, for elements around it. */
 
 import uPlot from "uplot";
 
@@ -6,7 +6,7 @@ export interface Frame {
   /** The plot, from the left of the chart. */
   left: number;
   width: number;
-  /** The range across. */
+  /** The range of x. */
   low: number;
   high: number;
   /** The axis of values. */
@@ -14,7 +14,7 @@ export interface Frame {
   top: number;
 }
 
-/** Calls `tell` with the frame of a plot whenever it is another one. */
+/** Calls `tell` with the frame of a plot whenever it changes. */
 export function framing(tell: (frame: Frame) => void): (plot: uPlot) => void {
   let last = "";
   return ({ bbox, scales }) => {

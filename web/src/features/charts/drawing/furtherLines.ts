@@ -13,7 +13,7 @@ export const furtherPaths =
   (first: number, rowsOf: RowsOf): uPlot.Series.PathBuilder =>
   (plot, series) => ({ stroke: pathOf(plot, series, rowsOf(series - first)), fill: null });
 
-/** Their points that no line leads to. */
+/** Their points without a line. */
 export const furtherAlone =
   (first: number, rowsOf: RowsOf) =>
   (plot: uPlot, series: number): number[] | null => {
@@ -66,7 +66,7 @@ export function pathOf(plot: uPlot, series: number, rows: readonly number[]): Pa
   return path;
 }
 
-/** Where a number is on the canvas: as `valToPos`, for many numbers. */
+/** The position of a number on the canvas; like `valToPos`, for many numbers. */
 function placing(plot: uPlot, key: "x" | "y"): (value: number) => number {
   const { min = 0, max = 1, distr } = plot.scales[key] ?? {};
   const of = distr === 3 ? Math.log10 : (value: number): number => value;

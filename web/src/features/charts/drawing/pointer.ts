@@ -1,4 +1,7 @@
-/** The dots at the pointer: a firm one at each value, which the page names as a number, and a ring at its average. */
+/**
+ * The dots at the pointer: a filled one at each value, which the page also shows as a number, and a ring at its
+ * average.
+ */
 
 import type uPlot from "uplot";
 import { hasRaw } from "../curvesOf";
@@ -6,7 +9,9 @@ import type { Inks } from "../inks";
 
 const [DOT_PX, RING_PX, BORDER_PX] = [7, 9, 1.5];
 
-/** `first` is the place of the first further curve among the series; bands stand between these and their raw lines. */
+/**
+ * `first` is the index of the first further curve among the series; bands are between the lines and their raw lines.
+ */
 export function pointerDots({ line, others }: Inks, first: number, bands: number): uPlot.Cursor.Points {
   const raw = first + others.length + 2 * bands;
   const inkAt = (series: number): string => {
@@ -15,7 +20,7 @@ export function pointerDots({ line, others }: Inks, first: number, bands: number
   };
   const isValue = (series: number): boolean => series === 1 || series >= raw;
   const isAverage = (series: number): boolean => series === 2 || (series >= first && series < first + others.length);
-  // Of many curves only the averages are drawn.
+  // With many curves, only the averages are drawn.
   const isShown = (series: number): boolean =>
     isAverage(series) || (isValue(series) && (series === 1 || hasRaw(others)));
   return {

@@ -1,6 +1,6 @@
 /**
- * Points that leave their average by far: the raw line is drawn firmly there. An average makes a spike low and lets it
- * decay slowly, beside which a faint line is overlooked.
+ * Draws the raw line firmly at points far from their average: the average flattens a spike, and a faint line is
+ * overlooked.
  */
 
 import type uPlot from "uplot";
@@ -10,13 +10,13 @@ import { clipped, pathOf, type RowsOf } from "./furtherLines";
 
 type Values = ArrayLike<number | null | undefined>;
 
-/** So many times the mean distance of values from their average: noise stays below. */
+/** As a multiple of the mean distance of values from their average: noise stays below. */
 const FAR = 5;
-/** A part of the height of the chart: less of a spike is no sight. */
+/** As a share of the height of the chart: a lower spike is not visible. */
 const LEAST_HEIGHT = 0.15;
 const WIDTH_PX = 1.25;
 
-/** The rows of the spikes, in pieces: each begins and ends at the rows beside it. */
+/** The rows of the spikes, in pieces, each with the row before and the row after it. */
 export function spikesOf(raw: Values, smooth: Values, rows: readonly number[], height: number): number[][] {
   const distances = rows.map((row) => Math.abs((raw[row] ?? NaN) - (smooth[row] ?? NaN)));
   const known = distances.filter((one) => !Number.isNaN(one));
@@ -32,7 +32,7 @@ export function spikesOf(raw: Values, smooth: Values, rows: readonly number[], h
   return pieces;
 }
 
-/** Draws them before the firm lines, where the raw lines are. On a logarithmic scale an average hides less. */
+/** Draws them below the firm lines, like the raw lines. On a logarithmic scale an average hides less. */
 export function spikes({ line, others }: Inks, rowsOf: RowsOf, isLog: boolean): (plot: uPlot) => void {
   return (plot) => {
     if (isLog || !hasRaw(others)) return;

@@ -11,7 +11,7 @@ export function stepLine(ink: string, current: () => number | null): (plot: uPlo
     if (x < left - 1 || x > left + width + 1) return;
     plot.ctx.save();
     plot.ctx.strokeStyle = ink;
-    plot.ctx.setLineDash([]); // a broken line before it leaves its own
+    plot.ctx.setLineDash([]); // a dashed line before this leaves its dashes set
     plot.ctx.lineWidth = devicePixelRatio;
     plot.ctx.beginPath();
     plot.ctx.moveTo(x, top);

@@ -1,6 +1,6 @@
 /**
- * The widths of charts, from one observer for all of them: charts that appear together are made in one task and drawn
- * after it. If each were drawn before the next is made, the page would be laid out once for each.
+ * Observes the widths of all charts at once: charts that appear together are made in one task and drawn after it, which
+ * lays out the page only once.
  */
 
 const listeners = new Map<Element, (width: number) => void>();

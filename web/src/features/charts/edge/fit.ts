@@ -1,11 +1,10 @@
 /**
- * The range of values of a chart. A few far points do not press the rest flat: they are beyond its edge, and counted.
+ * The range of values of a chart. A few far points lie beyond its edge, and are counted, so the others are not flat.
  *
- * Of each curve the points farthest from its median may be left out: at most one in twenty, never the last one or those
- * that it begins with, where a run learns, and as few as bring the range near to its least; of its band the ends at one
- * point in five. They are left out if the rest
- * has a third of the height with them, or less.
- * A curve with equal quartiles keeps all points: its few other values are all that it shows.
+ * A curve may leave out the points farthest from its median: at most one in twenty, never the last point or those at
+ * its beginning, where a run learns, and no more than bring the range near its least. A band may leave out its ends at
+ * one point in five. Points are left out only if the others would have a third of the height or less with them. A curve
+ * with equal quartiles keeps all points: its few other values are all that it shows.
  */
 
 import { extent } from "../../../lib/numbers/curves";
@@ -13,30 +12,30 @@ import { count, finite } from "../../../lib/numbers/numbers";
 import { wordsOfValues } from "../../../lib/numbers/percent";
 import { bandOf, type Bounds, type Curve, hasRaw } from "../curvesOf";
 
-/** In a smaller part of the height, the rest is flat. */
+/** In less than this share of the height, the other points look flat. */
 const FLAT = 1 / 3;
 const MOST_LEFT_OUT = 1 / 20;
-/** More than may be left out: between such quantiles each point stays. */
+/** More than may be left out: every point between these quantiles stays. */
 const SURE = 1 / 16;
-/** Of the ends of bands, which say less than the values. */
+/** For the ends of bands, which say less than the values. */
 const MOST_BANDS = 1 / 5;
-/** Of so many points one may be left out. */
+/** The least number of points of which one may be left out. */
 const LEAST_POINTS = 8;
-/** A range near to the least one is at most so many times as wide. */
+/** A range counts as near the least one up to this multiple of its width. */
 const NEAR = 1.5;
 
 export type Ends = readonly [low: number, high: number];
 
 /** A point with its band, if it has one, in the unit of the scale. */
 interface Point {
-  /** What is across. */
+  /** Its x. */
   x: number;
   value: number;
   row: Ends;
 }
 
 interface Strip {
-  /** The range of the points without far ones, which takes an order of them. */
+  /** The range without far points, which has to sort them. */
   rest: () => Ends | null;
   /** The firm line. */
   line: Ends | null;
@@ -44,7 +43,9 @@ interface Strip {
   whole: Ends | null;
 }
 
-/** The range without far points; null where all points are in it. On a logarithmic scale, distances are of powers. */
+/**
+ * The range without far points; null if it has all points. On a logarithmic scale, distances are those of exponents.
+ */
 export function fitOf(curve: Curve, others: readonly (Curve | null)[], bounds: Bounds, isLog: boolean): Ends | null {
   const strips = [curve, ...others].flatMap((one, i) =>
     one === null ? [] : [stripOf(one, i === 0, others, bounds, isLog)],
@@ -54,7 +55,7 @@ export function fitOf(curve: Curve, others: readonly (Curve | null)[], bounds: B
   let rest: Ends | null = null;
   for (const one of strips) {
     rest = union([rest, one.rest()]);
-    if (rest !== null && height(rest) > FLAT * height(whole)) return null; // whatever the others are
+    if (rest !== null && height(rest) > FLAT * height(whole)) return null; // the other curves cannot change this
   }
   if (rest === null || height(rest) === 0) return null;
   const lines = union([rest, ...strips.map(({ line }) => line)]) ?? rest;
@@ -90,7 +91,7 @@ function stripOf(
 /** The range of some points, and the same without far ones. */
 type Measured = Record<"rest" | "whole", Ends | null>;
 
-/** What is known of values without a band: they stay while a person moves the slider of the average. */
+/** Ranges of values without a band, which do not change while a person moves the smoothing slider. */
 const known = [new WeakMap<Curve["mean"], Measured>(), new WeakMap<Curve["mean"], Measured>()] as const;
 
 function unbanded(curve: Curve, isLog: boolean): Measured {
@@ -125,7 +126,10 @@ function pointsOf(curve: Curve, withBand: boolean, bounds: Bounds, isLog: boolea
   });
 }
 
-/** The range of a curve without the far points and the far ends of bands that it may lack; null for no bands. */
+/**
+ * The range of a curve without the far points, and far ends of bands, that it may leave out; `bands` is null without
+ * bands.
+ */
 function restOf(values: readonly number[], bands: readonly Ends[] | null): Ends | null {
   const sorted = Float64Array.from(values).toSorted();
   const [quarter = 0, median = 0, third = 0] = [1, 2, 3].map((part) => sorted[Math.floor((sorted.length * part) / 4)]);
@@ -143,10 +147,10 @@ function restOf(values: readonly number[], bands: readonly Ends[] | null): Ends 
   return nearer(bands ?? rows, nearer(rows, kept, median, MOST_LEFT_OUT), median, MOST_BANDS);
 }
 
-/** The range of all rows but the farthest of them, as few as it takes, if the others are flat with these. */
+/** The range without the farthest rows, as few as possible, if the other rows are flat with them. */
 function nearer(rows: readonly Ends[], kept: Ends, median: number, share: number): Ends {
   const whole = union([kept, ...rows]) ?? kept;
-  if (height(kept) > FLAT * height(whole)) return whole; // which needs no order
+  if (height(kept) > FLAT * height(whole)) return whole; // needs no sorting
   const most = Math.max(rows.length < LEAST_POINTS ? 0 : 1, Math.floor(rows.length * share));
   const far = ([low, high]: Ends): number => Math.max(high - median, median - low);
   const order = rows.toSorted((a, b) => far(b) - far(a));
@@ -165,15 +169,15 @@ function nearer(rows: readonly Ends[], kept: Ends, median: number, share: number
 export interface Beyond {
   isAbove: boolean;
   points: number;
-  /** Those whose band alone is beyond it. */
+  /** The number of points with only their band beyond it. */
   bands: number;
   /** The farthest value, or end of a band. */
   to: number;
-  /** Where they are across, and of which curve; true for a band alone. */
+  /** Their x, their curve, and whether only the band is beyond. */
   places: { x: number; curve: number; isBand: boolean }[];
 }
 
-/** What is beyond the ends of an axis: above it, below it. */
+/** The points beyond each end of an axis, above and below. */
 export function beyondOf(
   curve: Curve,
   others: readonly (Curve | null)[],

@@ -1,4 +1,4 @@
-/** Evaluations: the score, pass@k and pass^k of one, or how much of it there is. */
+/** Evaluations: score, pass@k, pass^k, or the numbers of prompts and samples. */
 
 import type { Chart } from "../../../lib/charts/chart";
 import { nameOfSplit } from "../../../lib/address/splits";

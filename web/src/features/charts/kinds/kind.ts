@@ -1,4 +1,4 @@
-/** The properties of a kind of charts. A new kind is a module beside this one and a line in `index.ts`. */
+/** A kind of charts. A new kind is a module beside this one and a line in `index.ts`. */
 
 import type { Chart } from "../../../lib/charts/chart";
 import type { Session } from "../../../state/session";

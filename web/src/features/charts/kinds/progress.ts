@@ -1,4 +1,4 @@
-/** What grows with a run: the time since its beginning, and the sum of a column. */
+/** Numbers that grow with a run: the time since its beginning, and the sum of a column. */
 
 import { type ChartKind, UNBOUNDED } from "./kind";
 

@@ -15,18 +15,18 @@ import { Text } from "../../../ui/text/Text";
 import { RunName } from "../../runs";
 import style from "./Answers.module.css";
 
-/** Columns and buttons beyond these wait for a press. */
+/** More columns and buttons appear on a press. */
 const FEW_RUNS = 6;
 const FEW_SAMPLES = 16;
-/** Blank lines at the edges of a piece, as around thoughts. */
+/** Blank lines at both ends of a piece, as around thoughts. */
 const EDGES = /^(?:[ \t]*\r?\n)+|\s+$/g;
-/** Of a response. */
+/** The most characters of a response. */
 const CHARS = 20_000;
 
 interface Props {
   prompt: SharedPromptItem;
   at: { split: string; step: number };
-  /** Those with samples of the prompt. */
+  /** The runs with samples of the prompt. */
   runs: readonly RunItem[];
 }
 

@@ -120,7 +120,7 @@ function Table({ reply, compared }: TableProps) {
   );
 }
 
-/** How many prompts a run has at the step, or where it has some. */
+/** The number of a run's prompts at the step, or the steps that have some. */
 function AtStep({ item, prompts, of }: { item: RunItem; prompts: number; of: SharedPromptsReply }) {
   if (prompts > 0) return <small class="quiet">{count(prompts, "prompt")}</small>;
   const split = choicesOf(item.splits).find(({ name }) => name === of.split);

@@ -10,7 +10,7 @@ import style from "./Slopes.module.css";
 
 /** Room above and below the lines, in hundredths of the height. */
 const MARGIN = 4;
-/** Prompts whose texts are cut in the title of a line. */
+/** The most characters of a prompt in the title of a line. */
 const TITLE_CHARS = 200;
 
 interface Slope {

@@ -1,4 +1,4 @@
-/** Groups of equal rewards, from which nothing is learned: how many, and how many by step. */
+/** Groups of equal rewards, from which the run learns nothing: their number, in all and by step. */
 
 import type { RunGradient } from "../../../api/types.gen";
 import { chart } from "../../../lib/charts/chart";

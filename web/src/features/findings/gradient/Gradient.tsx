@@ -1,4 +1,4 @@
-/** Where the gradient came from: which samples the run learned from, each row with a link that lists them. */
+/** Where the gradient came from: the samples that the run learned from, with a link to each list. */
 
 import { askGradient } from "../../../api/routes.gen";
 import type { RunGradient, GradientShare } from "../../../api/types.gen";
@@ -16,7 +16,7 @@ import { Prompts } from "./Prompts";
 import { listOf } from "./places";
 import style from "./Gradient.module.css";
 
-/** As many bars as there is room for. */
+/** The most bars that fit. */
 const BINS = 40;
 
 export function Gradient({ run, version }: { run: string; version: string }) {

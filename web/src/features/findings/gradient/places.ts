@@ -13,7 +13,7 @@ export function listOf({ step_min: low, step_max: high, env }: Window, filter: s
   return { page: "rollouts", discarded: false, mode: "samples", split: "train", extent, where, sample: null };
 }
 
-/** The prompts that fared so, over the steps of the window. */
+/** The prompts with this verdict over the steps of the window. */
 export function promptsOf(reply: Window, metric: string, only: string): Partial<Place> {
   const all = { of: "train", only, metric, from: reply.step_min, to: reply.step_max };
   const ask = Object.entries(all).filter(([, value]) => value !== null && value !== "");

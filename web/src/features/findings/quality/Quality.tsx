@@ -1,4 +1,4 @@
-/** Data quality: the rules that samples break, in words and with samples; one line where they break none. */
+/** Data quality: the broken rules, in words and with samples; one line if no rule is broken. */
 
 import { askLint } from "../../../api/routes.gen";
 import type { RunLint } from "../../../api/types.gen";

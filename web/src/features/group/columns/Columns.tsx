@@ -1,4 +1,4 @@
-/** The answers of a group side by side: as many as fit, the others beyond the edge. */
+/** The answers of a group side by side; those that do not fit are beyond the edge. */
 
 import { useSession } from "../../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";
@@ -52,7 +52,7 @@ export function Columns({ reply }: { reply: MembersReply }) {
   );
 }
 
-/** The loaded samples of a very large group, and the ways to the others. */
+/** The loaded samples of a very large group, and buttons for the others. */
 function Pages({ reply, ids }: { reply: MembersReply; ids: readonly string[] }) {
   const session = useSession();
   const { offset, total, answers } = reply;

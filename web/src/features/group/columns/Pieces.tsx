@@ -49,7 +49,7 @@ export function Pieces({ pieces, isMarked }: { pieces: readonly MemberPiece[]; i
 
 const STRETCHES = ["common", "shared", "own"] as const;
 
-/** Without the blank lines at its edges, as around thoughts. */
+/** The text without blank lines at both ends, as around thoughts. */
 function trimmed(piece: MemberPiece): MemberPiece {
   const result = { ...piece };
   const front = STRETCHES.find((name) => result[name] !== "");

@@ -29,7 +29,7 @@ export function FilterField() {
       leaving={(apply) => {
         const { sample } = place.now.peek();
         return (where) => {
-          // Where the press led to a sample, this one stays.
+          // If the press opened a sample, that sample stays.
           if (place.now.peek().sample === sample) apply(where);
           else place.go({ where }, "replace");
         };

@@ -19,15 +19,15 @@ interface Props {
   label: string;
   title: string;
   placeholder: string;
-  /** What the filter is of: another thing takes typed text away. */
+  /** The subject of the filter: a new subject discards typed text. */
   of: string | null;
   where: string;
-  /** Completions of a text; null where nobody can complete it. */
+  /** Completes a text; null if the server cannot. */
   complete: (begun: string) => Promise<Completion> | null;
   apply: (text: string) => void;
-  /** Called as the field is left; what it returns applies the text once the press that left it is over. */
+  /** Called when the field loses the focus; the function that it returns applies the text once that press is over. */
   leaving: (apply: (text: string) => void) => (text: string) => void;
-  /** In a menu, which Escape closes where nothing is typed. */
+  /** True in a menu: Escape closes the menu if nothing is typed. */
   isInMenu?: boolean;
   error: { place: number | null; message: string } | null;
 }
@@ -119,7 +119,7 @@ export function FilterInput({
   };
 
   const leave = (event: FocusEvent): void => {
-    // The window lost the focus, and the field will have it again on return.
+    // The window lost the focus; the field gets it back on return.
     if (document.activeElement === input.current) return close();
     if (event.relatedTarget instanceof Element && event.relatedTarget.closest(`#${offersId}`) !== null) return;
     close();

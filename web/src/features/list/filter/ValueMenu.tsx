@@ -22,7 +22,7 @@ export function ValueMenu() {
   };
 
   useLayoutEffect(() => {
-    // before the menu is painted: nothing may move the page unheard
+    // before the menu is painted, so that no scroll event is missed
     if (offer === null) return undefined;
     const outside = (event: Event): void => {
       if (event.target instanceof Node && !menu.current?.contains(event.target)) session.filter.offer.value = null;

@@ -1,4 +1,4 @@
-/** The heads of the columns of groups: whose strips these are, and what their colours mean. */
+/** The heads of the columns of groups: their names, and the meaning of their colours. */
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
@@ -49,7 +49,7 @@ export function GroupHead({ strips: { strips, isBeside } }: { strips: Strips }) 
   );
 }
 
-/** The ends of the colours. */
+/** The ends of the colour scale. */
 function Ends({ strip: { scale } }: { strip: Shown }) {
   const ends = endsOf(scale);
   const [first, last] = ends;

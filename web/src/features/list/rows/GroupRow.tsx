@@ -17,17 +17,17 @@ import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Row.module.css";
 
-/** More cells than these have no gaps between them. */
+/** With more cells, there are no gaps between them. */
 const MOST_APART = 32;
 
 /**
- * A screen reader reads at most this many numbers of the first strip of a row; of more, and of other strips, it reads
- * the lowest and the highest.
+ * The most numbers that a screen reader reads of a row's first strip; of longer and other strips, it reads the lowest
+ * and the highest.
  */
 const MOST_SAID = 16;
 
 interface Props {
-  /** Undefined while its page is on its way. */
+  /** Undefined while its page is loading. */
   group: GroupItem | undefined;
   strips: Strips;
   isHere: boolean;
@@ -35,9 +35,9 @@ interface Props {
   at: number | null;
   canFocus: boolean;
   isOfSteps: boolean;
-  /** Words that all prompts around it have. */
+  /** Words that all prompts of the list share. */
   common: ReadonlySet<string>;
-  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
+  /** The position of the row, as the text of a style: rows that do not move are not drawn again. */
   box: string;
 }
 

@@ -1,4 +1,4 @@
-/** The rows of the list: draws only those on the screen, and requests a page when it comes near. */
+/** The rows of the list: draws only the rows on the screen, and requests a page when the reader scrolls near it. */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -46,7 +46,7 @@ function Drawn({ list }: { list: Listing }) {
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLUListElement>(null);
   const { mode } = list;
-  // A list that stays because the filter cannot be read is as legible as any.
+  // A list that stays because of an invalid filter is not dimmed.
   const isLoading = session.list.isBehind.value && session.list.error.value === null;
   const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(session.strips.now.value) : SAMPLE_PX;
   const [abovePx, setAbove] = useState(0);
@@ -83,7 +83,7 @@ function Drawn({ list }: { list: Listing }) {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [here, list.key, rowPx]);
 
-  // A row that has the focus may be scrolled away: the next key is the list's all the same.
+  // The focused row may be scrolled away: the next key still belongs to the list.
   useLayoutEffect(() => {
     if (hasFocus.current && document.activeElement === document.body) rows.current?.focus(STAY);
   });
@@ -163,7 +163,7 @@ function Drawn({ list }: { list: Listing }) {
   );
 }
 
-/** What all prompts of the first loaded page have in common: later pages change none of them. */
+/** Words that all prompts of the first loaded page share; later pages do not change them. */
 function commonIn({ groups }: Listing): ReadonlySet<string> {
   const [first] = groups.values();
   return first === undefined ? NONE : commonOf(first, ({ prompt }) => bare(prompt));

@@ -1,4 +1,4 @@
-/** A sample in the list: its values in colour, how its response or its prompt begins, how long it is. */
+/** A sample in the list: its coloured values, the start of its response or prompt, and its length. */
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
@@ -18,14 +18,14 @@ import style from "./Row.module.css";
 export const SAMPLE_PX = 48;
 
 interface Props {
-  /** Undefined while its page is on its way. */
+  /** Undefined while its page is loading. */
   item: SampleItem | undefined;
   columns: readonly string[];
   isHere: boolean;
   canFocus: boolean;
   isOfSteps: boolean;
   common: Common;
-  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
+  /** The position of the row, as the text of a style: rows that do not move are not drawn again. */
   box: string;
 }
 
@@ -125,7 +125,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
   );
 }
 
-/** What the reader wants to see of a sample; the end of a response keeps to the end of its line, cut at the left. */
+/** The preview that the reader chose; the end of a response is aligned at the end of its line and cut at the left. */
 function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
   const start = preview(item.response);
   const isThought = shown === "response" && start.isThought;
@@ -168,7 +168,7 @@ export function valueText(session: Session, name: string, value: WireNumber): st
   return kind === "signed" ? signed(value, "–") : figure(value, "–");
 }
 
-/** A name in little room: the last part of a path. */
+/** A short name: the last part of a path. */
 const short = (session: Session, name: string): string =>
   SHORT.get(name) ??
   (session.columns.label(name) === name

@@ -21,7 +21,7 @@ const ID_PX = 180;
 const USUAL_PX = 112;
 
 export interface TableColumns {
-  /** The columns that the list requested: values come in this order. */
+  /** The requested columns, in the order of the values. */
   valueNames: readonly string[];
   names: readonly string[];
   /** For `grid-template-columns`. */
@@ -92,9 +92,9 @@ interface Props {
   columns: TableColumns;
   isHere: boolean;
   canFocus: boolean;
-  /** Words that all responses around it have. */
+  /** Words that all responses of the list share. */
   common: Common;
-  /** The place of the row: a style, as a text, so that rows that do not move need no new drawing. */
+  /** The position of the row, as the text of a style: rows that do not move are not drawn again. */
   box: string;
 }
 

@@ -1,4 +1,4 @@
-/** The rules that a run has too little for, each with what is missing. */
+/** The rules that could not be checked, each with the missing data. */
 
 import type { UncheckedRule } from "../../../api/types.gen";
 import { count } from "../../../lib/numbers/numbers";

@@ -1,4 +1,4 @@
-/** What rules found in each of the runs: that of the page comes first, the others one after another. */
+/** The alarms of each run: first the run of the page, then the others, one by one. */
 
 import { useRef } from "preact/hooks";
 import type { ApiError } from "../../../api";
@@ -13,7 +13,7 @@ export interface OfRun {
 }
 
 export interface Found {
-  /** In the order of the runs, without those that are not looked at yet. */
+  /** In the order of the runs, without runs that were not checked yet. */
   all: readonly OfRun[];
   error: ApiError | null;
   again: () => void;

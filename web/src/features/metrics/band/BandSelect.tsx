@@ -1,4 +1,4 @@
-/** Chooses the band around the curves: of all charts, or of one. */
+/** Chooses the band around the curves of all charts or of one chart. */
 
 import { useState } from "preact/hooks";
 import { type Change, numberOf } from "../choice";

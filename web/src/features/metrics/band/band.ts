@@ -1,13 +1,13 @@
-/** The band around a curve: so many standard deviations on either side, or two percentiles. */
+/** The band around a curve: a number of standard deviations on either side, or two percentiles. */
 
 import type { Asked } from "../choice";
 
 export interface Band {
-  /** How many standard deviations; 0 for no band, and 1 for a band of percentiles. */
+  /** The number of standard deviations; 0 for no band, and 1 for a band of percentiles. */
   scale: number;
   /** The percentiles, as the server names them; empty for standard deviations. */
   between: string;
-  /** The same as an option. */
+  /** The band as an option. */
   text: string;
 }
 
@@ -23,14 +23,14 @@ const BANDS: readonly (readonly [text: string, words: string])[] = [
   ["p25-p75", "p25 to p75"],
 ];
 
-/** Of groups of runs, whose values are not those of samples. */
+/** The bands of groups of runs, whose values are means of runs, not of samples. */
 const EXTREMES: readonly [string, string] = ["min-max", "min to max"];
 
 /** The bands of runs, or of groups of runs. */
 export const bandsOf = (isGrouped: boolean): readonly (readonly [text: string, words: string])[] =>
   isGrouped ? [...BANDS.filter(([text]) => !text.startsWith("p")), EXTREMES] : BANDS;
 
-/** The band that a person chose; one standard deviation for what nobody can draw. Groups have no percentiles. */
+/** The band that a person chose; one standard deviation for an unknown one. Groups have no percentiles. */
 export function bandOf({ band = "" }: Asked, isGrouped: boolean): Band {
   if ([...BANDS, EXTREMES].some(([text]) => text === band && text.includes("-"))) {
     const text = isGrouped ? EXTREMES[0] : band === EXTREMES[0] ? "p5-p95" : band;

@@ -62,11 +62,14 @@ interface SectionProps {
   name: string;
   entries: readonly CatalogueEntry[];
   layout: Layout;
-  /** Open, with all entries. */
+  /** Open sections with all entries. */
   isSearched: boolean;
 }
 
-/** The entries with a chart, and how many more; all once `all` is called. What had a chart since then stays listed. */
+/**
+ * The entries with a chart, and the number of the others; all entries once `all` is called. Entries whose chart was
+ * removed since stay listed.
+ */
 function useListed(entries: readonly CatalogueEntry[], layout: Layout, isWhole: boolean) {
   const [hasAll, setAll] = useState(isWhole || !entries.some(layout.has));
   const before = useRef(new Set<string>());

@@ -1,4 +1,4 @@
-/** How a sample metric is distributed at each step, in the place of its curve. */
+/** The distribution of a sample metric at each step, instead of its curve. */
 
 import { getDistribution } from "../../../api/distributions";
 import type { DistributionReply } from "../../../api/types.gen";
@@ -27,7 +27,7 @@ interface Props {
   /** The step that the person points at, in any chart. */
   pointed: number | null;
   point: (step: number | null) => void;
-  /** Called with what is drawn, and how many samples it leaves out, whenever that changes. */
+  /** Called with the drawn distribution, and the number of samples that it leaves out, whenever they change. */
   onDrawn: (map: DistributionReply | null, leftOut: number) => void;
 }
 

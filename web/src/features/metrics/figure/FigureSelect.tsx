@@ -1,4 +1,4 @@
-/** Chooses which number of many samples or tokens a chart draws, or their distribution. */
+/** Chooses the statistic of samples or tokens that a chart draws, or their distribution. */
 
 import { figureOf, figuresOf } from "./figure";
 import { askedOf, type Change } from "../choice";

@@ -1,4 +1,4 @@
-/** Says which run a distribution is of, and chooses another of those in the charts. */
+/** Names the run of a distribution, and chooses another run of the charts. */
 
 import { harmless } from "../../../lib/text/invisible";
 import { colourOf, nameOf } from "../../../state/marks";

@@ -1,8 +1,8 @@
-/** Which number of many samples, or tokens, a chart draws for each step; or how all of them are distributed. */
+/** What a chart draws for each step: a statistic of its samples or tokens, or their distribution. */
 
 import type { Asked } from "../choice";
 
-/** Draws a column of shades for each step, in the place of a curve. */
+/** Draws a column of shades for each step instead of a curve. */
 export const MAP = "map";
 
 const MOMENTS: Readonly<Record<string, string>> = {
@@ -26,10 +26,10 @@ const FIGURES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   token: MOMENTS,
 };
 
-/** What a chart of this kind may draw, by name, each in words; none where the kind has one number only. */
+/** The statistics of a kind of charts, by name, with their words; none if the kind has only one number. */
 export const figuresOf = (kind: string): [name: string, words: string][] => Object.entries(FIGURES[kind] ?? {});
 
-/** What a chart draws: empty for the usual number of its kind. */
+/** The chosen statistic; empty for the default of the kind. */
 export function figureOf({ figure = "" }: Asked, kind: string): string {
   return figure !== "mean" && Object.hasOwn(FIGURES[kind] ?? {}, figure) ? figure : "";
 }
@@ -40,6 +40,6 @@ export function statOf(asked: Asked, { kind, stat }: { kind: string; stat: strin
   return figure === "" || figure === MAP ? stat : figure;
 }
 
-/** The number in words. */
+/** The statistic in words. */
 export const wordsOfFigure = (figure: string, kind: string): string =>
   figure === MAP ? "samples by value" : (FIGURES[kind]?.[figure] ?? "");

@@ -1,4 +1,4 @@
-/** Which samples a chart counts, where these are not all of the split of the page. */
+/** Says which samples a chart counts, if not all of the page's split. */
 
 import { Text } from "../../../ui/text/Text";
 import style from "../Metrics.module.css";

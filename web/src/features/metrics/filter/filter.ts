@@ -1,8 +1,8 @@
-/** Which samples a chart counts: those of a split that match a filter. */
+/** The samples that a chart counts: those of a split that match a filter. */
 
 import type { Asked } from "../choice";
 
-/** Why a curve of this kind counts whole steps; empty where it counts samples. */
+/** Why a curve of this kind counts whole steps; empty if it counts samples. */
 export const wholeSteps = (kind: string): string =>
   ({
     trainer: "The trainer logs whole steps: they have no filter.",
@@ -17,13 +17,16 @@ export const both = (one: string, other: string): string =>
 /** The filter of a chart; empty for none. */
 export const whereOf = ({ where = "" }: Asked): string => where.trim();
 
-/** The split that a chart counts, and that of the page where it has none of its own. */
+/** The split that a chart counts: its own, else that of the page. */
 export const splitOf = ({ split = "" }: Asked, ofPage: string): string => split || ofPage;
 
-/** An error of the server without the list of everything that it knows. */
+/** An error of the server without its list of known names. */
 export const brief = (error: string): string => error.replace(/;? there are: .*$/su, "");
 
-/** The error of a filter, and where in its text it is: the server says so, or quotes the name that it does not know. */
+/**
+ * The error of a filter and its place in the text, which the server sends or which follows from the unknown name that
+ * it quotes.
+ */
 export function troubleOf(where: string, error: string): { place: number; message: string } | null {
   if (where === "" || error === "") return null;
   const [, character] = /at character (\d+)/u.exec(error) ?? [];

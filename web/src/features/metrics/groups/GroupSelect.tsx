@@ -1,4 +1,4 @@
-/** Chooses a key of the configurations: runs that share its value are one line, the mean over them. */
+/** Chooses a key of the configurations: runs that share its value become one line, their mean. */
 
 import { getConfigTable } from "../../../api/compare";
 import { harmless } from "../../../lib/text/invisible";

@@ -1,6 +1,5 @@
 /**
- * The values of other runs at the pointed step, or at the last one, in a line; of groups of runs with their names, for
- * which nothing else has room.
+ * The values of other runs at the pointed step, or the last one, in a line; groups of runs also have their names here.
  */
 
 import type { Line } from "../parts/lines";
@@ -8,7 +7,7 @@ import { shownOf, wordsOfValue } from "../parts/lines";
 import style from "../Metrics.module.css";
 
 interface Props {
-  /** That of the run of the page first, unless they are groups: its value is beside the title. */
+  /** The first is the run of the page, whose value is beside the title, unless these are groups. */
   lines: readonly Line[];
   pointed: number | null;
   isGrouped: boolean;

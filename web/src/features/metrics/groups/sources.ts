@@ -1,4 +1,4 @@
-/** What the lines of a chart are of: runs, or groups of runs that share a value of their configurations. */
+/** The sources of a chart's lines: runs, or groups of runs that share a value of their configurations. */
 
 import type { CurveGroup, RunItem } from "../../../api/types.gen";
 import { count } from "../../../lib/numbers/numbers";
@@ -17,7 +17,9 @@ export interface Source {
 const COLOURS = 10;
 const NONE: ReadonlySet<string> = new Set();
 
-/** The groups in their order, with the number of their runs; without groups the runs, that of the page first. */
+/**
+ * The groups in their order, with the number of their runs; without groups, the runs, beginning with that of the page.
+ */
 export function sourcesOf(
   runs: readonly RunItem[],
   groups: readonly CurveGroup[] | null,

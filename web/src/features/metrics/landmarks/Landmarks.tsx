@@ -15,7 +15,7 @@ interface Props {
   title: string;
   landmarks: readonly Landmark[];
   curve: Curve;
-  /** What is drawn; null until something is. */
+  /** The drawn frame; null until the chart is drawn. */
   frame: Frame | null;
   /** The rollouts of a step; null for a run without samples, whose marks lead nowhere. */
   rollouts: ((step: number) => Partial<Place>) | null;

@@ -21,17 +21,17 @@ export interface Spot {
   kind: Kind;
   /** A line for each landmark, or for many of a kind. */
   lines: readonly string[];
-  /** The one that it leads to. */
+  /** The landmark that a press opens. */
   main: Landmark;
 }
 
-/** Closer ones are one: fingers and eyes cannot tell them apart. */
+/** Closer landmarks share a mark: fingers and eyes cannot tell them apart. */
 const APART_PX = 24;
 export const MOST_SPOTS = 36;
 /** More lines hide the chart. */
 const MOST_LINES = 3;
 
-/** What matters most comes first. */
+/** The most important kind comes first. */
 const RANKS: readonly Kind[] = ["error", "hint", "resumed", "saved"];
 const MANY: Readonly<Partial<Record<Kind, string>>> = { saved: "checkpoint", resumed: "resume" };
 
@@ -57,11 +57,11 @@ export function landmarksOf(found: Landmarks | null, alarms: readonly AlarmItem[
   ].toSorted((one, other) => one.step - other.step);
 }
 
-/** Names a curve, whatever the chart: the split of all but evaluations is that of the page. */
+/** Names a curve independently of its chart: all curves but evaluations have the split of the page. */
 export const keyOfCurve = ({ kind, name, source }: CurveName): string =>
   JSON.stringify([kind, name, kind === "eval" ? source : ""]);
 
-/** The landmarks of charts with these curves: an alarm marks its curves alone, all others are of the whole run. */
+/** The landmarks of a chart with these curves: an alarm marks only its curves, all others belong to the whole run. */
 export const landmarksIn = (landmarks: readonly Landmark[], keys: ReadonlySet<string>): readonly Landmark[] =>
   landmarks.filter(({ alarm }) => alarm === null || alarm.curves.some((one) => keys.has(keyOfCurve(one))));
 
@@ -73,7 +73,7 @@ const wordsOfAlarm = ({ title, first_step: first, last_step: last }: AlarmItem):
 const stepsOf = (first: number, last: number): string =>
   first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`;
 
-/** Where landmarks stand on a drawn chart, from left to right; those beyond its range stand nowhere. */
+/** The places of landmarks on a drawn chart, from left to right, without landmarks beyond its range. */
 export const spotsOf = (landmarks: readonly Landmark[], curve: Pick<Curve, "steps" | "x">, frame: Frame): Spot[] =>
   [true, false]
     .flatMap((isAbove) =>
@@ -115,7 +115,7 @@ function placeOf(step: number, { steps, x }: Pick<Curve, "steps" | "x">, frame: 
   return share >= 0 && share <= 1 ? frame.left + share * frame.width : null;
 }
 
-/** The landmarks of a place in words, the worst first. */
+/** The landmarks of a place in words, the most important first. */
 function linesOf(all: readonly Landmark[]): string[] {
   const lines = RANKS.flatMap((kind) => {
     const own = all.filter((one) => one.kind === kind);

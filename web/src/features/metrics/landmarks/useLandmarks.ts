@@ -7,7 +7,7 @@ import { useSession } from "../../../state/useSession";
 import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { type Landmark, landmarksOf } from "./landmarks";
 
-/** The landmarks, and how many earlier ones the server left out. */
+/** The landmarks, and the number of earlier ones that the server left out. */
 export function useLandmarks(alarms: readonly AlarmItem[]): { landmarks: readonly Landmark[]; leftOut: number } {
   const run = useSession().run.now.value;
   const { value } = useFollowed(run?.id ?? null, run?.version ?? "", () => askLandmarks(run?.id ?? ""));

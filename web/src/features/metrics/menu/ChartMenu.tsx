@@ -1,4 +1,4 @@
-/** The menu of a chart: its axes, its settings and its curves, and what it is saved as. */
+/** The menu of a chart: axes, settings, curves and downloads. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { STEP } from "../../../lib/charts/across";

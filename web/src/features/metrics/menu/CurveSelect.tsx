@@ -1,4 +1,4 @@
-/** Adds a curve of the catalogue to a chart: words find it among all, each with its source. */
+/** Adds a curve of the catalogue to a chart: a search by words lists matching curves with their sources. */
 
 import { useId, useState } from "preact/hooks";
 import type { CatalogueEntry } from "../../../api/types.gen";

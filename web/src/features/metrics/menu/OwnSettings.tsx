@@ -1,4 +1,4 @@
-/** The settings of one chart, where they differ from those of the page. */
+/** The settings of one chart that differ from those of the page. */
 
 import { LOOKS, type Chart, SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
 import { whole } from "../../../lib/numbers/numbers";

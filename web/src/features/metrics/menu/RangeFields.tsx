@@ -1,4 +1,4 @@
-/** The ends of the axis of values: either may be left to the values. */
+/** The ends of the axis of values; an empty one follows the values. */
 
 import { useId, useState } from "preact/hooks";
 import { type Change, numberOf } from "../choice";
@@ -12,7 +12,7 @@ interface Props {
   alter: Change;
 }
 
-/** Why nobody can draw between two ends; empty if one can. An empty end is left to the values. */
+/** Why the two ends make no axis; empty if they do. An empty end follows the values. */
 export function refusal(low: string, high: string): string {
   const wrong = [low, high].find((text) => text.trim() !== "" && numberOf(text) === null);
   if (wrong !== undefined) return `${wrong.trim()} is not a number`;
@@ -20,7 +20,7 @@ export function refusal(low: string, high: string): string {
   return from !== null && to !== null && from >= to ? "The first must be less than the second" : "";
 }
 
-/** A number times a factor; what is no number stays. */
+/** A number times a factor; other text stays. */
 const times = (text: string, factor: number): string => {
   const number = numberOf(text);
   return number === null ? text.trim() : String(Number((number * factor).toPrecision(12)));

@@ -1,4 +1,4 @@
-/** What a chart is saved as: its data, and its picture. */
+/** Saves the data or the picture of a chart. */
 
 import type { Picture } from "../../../lib/charts/picture";
 import { csvOf } from "../../../lib/distribution/heatMap";

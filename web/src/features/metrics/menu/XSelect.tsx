@@ -1,4 +1,4 @@
-/** Chooses what stands across: the step, the time, the tokens so far, or any metric. */
+/** Chooses x: the step, the time, the tokens so far, or any metric. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { useState } from "preact/hooks";
@@ -8,7 +8,7 @@ import { textOf } from "../../../lib/charts/chart";
 import { harmless } from "../../../lib/text/invisible";
 import { xTitle } from "../choice";
 
-/** What a run may lack, and why. */
+/** Choices that a run may lack, with the reason. */
 const LACKED = [
   { kind: "elapsed", words: "elapsed time: the trainer logged no times" },
   { kind: "cumulative", words: "tokens so far: no sample has tokens" },
@@ -17,11 +17,11 @@ const LACKED = [
 const MOST_OPTIONS = 1000;
 
 interface Props {
-  /** Empty for the step; undefined for that of the page. */
+  /** Empty for the step; undefined for the choice of the page. */
   value: string | undefined;
   entries: readonly CatalogueEntry[];
   choose: (text: string) => void;
-  /** What the page puts across, for a chart that may differ from it. */
+  /** The x of the page, for a chart that may differ from it. */
   ofPage?: string;
 }
 

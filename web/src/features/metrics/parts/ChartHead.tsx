@@ -1,4 +1,4 @@
-/** The head of a chart: its title, its meaning, the value at the pointed step, its menu, and what it is filtered by. */
+/** The head of a chart: title, meaning, the value at the pointed step, menu and filter. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import type { Placed } from "../../../lib/charts/layout";
@@ -18,9 +18,9 @@ interface Props {
   entry: Placed;
   entries: readonly CatalogueEntry[];
   figures: string;
-  /** How its number was computed, where that is not plain. */
+  /** How its number was computed, if the title leaves that open. */
   definition: string;
-  /** The run that the value is of has this colour; null without other runs. */
+  /** The colour of the run that has the value; null without other runs. */
   colour: number | null;
   pointed: number | null;
   /** The step of the value; undefined without one. */
@@ -110,7 +110,7 @@ export function ChartHead({
 const whichValue = (step: number, average: string, pointed: number | null): string =>
   `at step ${figure(step)}${pointed === null ? ", the last" : ""}${average === "" ? "" : ` (${average})`}`;
 
-/** Its own name and what it is, where the title says less. */
+/** Its own name and description, if the title says less. */
 export function explained({ kind, name, title, about, unit }: CatalogueEntry): string {
   const own = name === "" || name === title ? title : `${title} (${kind === "trainer" ? "" : `${kind} `}${name})`;
   return harmless([own, about, unit].filter((one) => one !== "").join(" · "));

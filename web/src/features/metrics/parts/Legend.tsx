@@ -50,7 +50,7 @@ function lastOf({ title, lines }: Row): string {
 
 const KEY_PX = 16;
 
-/** A piece of the line. */
+/** A piece of the line, with its colour and dash. */
 export function Key({ colour, dash }: { colour: number | null; dash: Dash }) {
   return (
     <svg width={KEY_PX} height="2" aria-hidden="true" style={{ color: colour === null ? "" : `var(--run-${colour})` }}>

@@ -1,6 +1,6 @@
 /**
- * What the pointer says within a chart: what stands across, the value at the dot, and the average at the ring; of
- * several curves the value of each, in each run. It lies over the chart, so that nothing moves.
+ * The values at the pointer: x, the value at the dot and the average at the ring; with several curves, the value of
+ * each in each run. It lies over the chart, so nothing moves.
  */
 
 import type { Curve, Frame } from "../../charts";
@@ -15,13 +15,13 @@ interface Props {
   curve: Curve;
   frame: Frame | null;
   pointed: number;
-  /** What stands across, in words; empty for the step. */
+  /** x in words; empty for the step. */
   across: string;
-  /** Empty where the rows have the values. */
+  /** Empty if the rows have the values. */
   value: string;
-  /** Empty where it is the value. */
+  /** Empty if it equals the value. */
   average: string;
-  /** The curves of a chart that has several, else none. */
+  /** The curves of a chart with several, else none. */
   rows: readonly Row[];
 }
 

@@ -21,7 +21,7 @@ export function SectionTitle({ name, isFirst, isLast, rename, move }: Props) {
   const moved = (by: 1 | -1, button: HTMLElement): void => {
     move(by);
     announce(`${harmless(name)} moved ${by < 0 ? "up" : "down"}`);
-    setTimeout(() => button.focus()); // the section stands elsewhere in the document then
+    setTimeout(() => button.focus()); // the move changes the place of the section in the document
   };
   return (
     <h2 class={style["section"]}>

@@ -1,6 +1,6 @@
 /**
- * Brings the chart back that was taken away last, with its settings and in its place; keeps a chart that an alarm
- * showed, or takes it away.
+ * Restores the chart that was removed last, with its settings and in its place; keeps or removes a chart that an alarm
+ * showed.
  */
 
 import { harmless } from "../../../lib/text/invisible";

@@ -1,18 +1,18 @@
-/** How lines are broken that lie on each other: the one below shows through the gaps of the one above. */
+/** Dashes for lines that lie on top of each other: the lower line shows through the gaps of the upper one. */
 
 import type { Dash } from "../../../lib/charts/picture";
 import { extent } from "../../../lib/numbers/curves";
 import { finite } from "../../../lib/numbers/numbers";
 import type { Curve } from "../../charts";
 
-/** Each has half of what the one below still shows. */
+/** Each dash covers half of the visible part of the line below. */
 const DASHES: readonly Dash[] = [[], [8, 8], [4, 12], [2, 14]];
-/** Closer values, as a share of the height of the chart, are in one place: about a pixel. */
+/** Values closer than this share of the chart's height, about a pixel, count as equal. */
 const CLOSE = 0.01;
-/** Lines that meet at fewer of their steps are apart for the eye. */
+/** Lines that meet at fewer of their steps look separate. */
 const MOST_APART = 0.5;
 
-/** For each curve, in the order in which they are drawn, its dash; a whole line for most. */
+/** The dash of each curve, in drawing order; most are solid. */
 export function dashesOf(curves: readonly (Curve | null)[]): readonly Dash[] {
   const values = curves.map((curve) => new Map(curve?.steps.map((step, i) => [step, finite(curve.smooth[i])])));
   const [low, high] = extent(values.flatMap((one) => [...one.values()])) ?? [0, 0];

@@ -13,12 +13,12 @@ import { banded, type Curve, type Range } from "../../charts";
 import type { Source } from "../groups/sources";
 import type { Drawn } from "../useCurves";
 
-/** The colours that runs have too, the least alike first: lines on each other must differ. */
+/** The colours of runs, the least alike first, because lines that overlap must differ. */
 export const COLOURS = [1, 2, 9, 4, 5, 6, 7, 3, 8, 10] as const;
-/** Of the curves of a chart whose colours tell the runs apart, as on the rest of the page. */
+/** The dashes of curves in a chart whose colours tell the runs apart, as on the rest of the page. */
 const OF_CURVES: readonly Dash[] = [[], [8, 4], [2, 3], [10, 3, 2, 3], [4, 4], [14, 4], [2, 6], [10, 3, 2, 3, 2, 3]];
 const WHOLE: Dash = [];
-/** Of one run, more curves have colours of their own: so many kinds of broken lines look alike. */
+/** With one run, more curves than these get colours: more kinds of dashes would look alike. */
 const FEW_CURVES = 3;
 
 export interface Line {
@@ -34,13 +34,13 @@ export interface Line {
   isHidden: boolean;
 }
 
-/** A curve of a chart, with its lines: that of the run first. */
+/** A curve of a chart, with its lines, beginning with that of the run. */
 export interface Row {
-  /** What the layout calls it. */
+  /** Its text in the layout. */
   text: string;
   entry: CatalogueEntry;
   title: string;
-  /** Null where its lines have the colours of their runs. */
+  /** Null if its lines have the colours of their runs. */
   colour: number | null;
   dash: Dash;
   lines: readonly Line[];
@@ -49,8 +49,8 @@ export interface Row {
 
 /**
  * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Each line has the colour of
- * its run, and the dash of its curve. More than a few curves of one run have colours of their own, none that of the
- * run, and those with `dashes` are broken. Values are written with a sign where they are changes.
+ * its run and the dash of its curve. Several curves of one run have colours other than that of the run, and the given
+ * `dashes`. Changes are written with a sign.
  */
 export function rowsOf(
   placed: Placed,
@@ -94,8 +94,8 @@ export function rowsOf(
 const MOST_LINES = 6;
 
 /**
- * The curves as they are shown: those that a person chose to show or to hide, by their texts; of the others, where the
- * lines of several runs are too many, the first curve alone.
+ * The curves, shown or hidden as `chosen` says, by their texts. If several runs have too many lines, only the first of
+ * the other curves is shown.
  */
 export function shownAs(rows: readonly Row[], chosen: ReadonlyMap<string, boolean>): Row[] {
   const runs = (rows[0]?.lines ?? []).filter(({ isHidden }) => !isHidden).length;
@@ -116,11 +116,11 @@ export function drawnOf(rows: readonly Row[]): { curve: Curve; others: Line[] } 
   return { curve: main.curve ?? NOTHING, others };
 }
 
-/** Changes with what is drawn of the same curves. */
+/** A key that changes when other lines are drawn. */
 export const keyOfRows = (rows: readonly Row[]): string =>
   JSON.stringify(rows.map((row) => [row.isHidden, row.lines.map((one) => [one.name, one.colour, one.isHidden])]));
 
-/** The same points without values: they keep their places, and the axis its range. */
+/** The same points without values, which keep the range of x. */
 const blank = (curve: Curve): Curve => {
   const { edges: _, ...rest } = curve;
   const none = curve.steps.map(() => null);
@@ -134,7 +134,7 @@ export const withBands = (lines: readonly Line[], scale: number, between: string
     ...line,
   }));
 
-/** The range across of all points, where outliers are left out at its ends; null for that of what is drawn. */
+/** The range of x over all points, if outliers at its ends are left out; null for the range of the drawn points. */
 export function reachOf(curves: readonly (readonly Drawn[])[] | undefined): Range | null {
   const all = (curves ?? []).flat().flatMap(({ data: { reach }, curve }) => {
     if (reach !== null) return reach;
@@ -143,27 +143,27 @@ export function reachOf(curves: readonly (readonly Drawn[])[] | undefined): Rang
   return curves?.flat().some(({ data }) => data.reach !== null) === true ? extent(all) : null;
 }
 
-/** The place of the step that is nearest to the pointed one, where the dot is; else of the last value; -1 for none. */
+/** The index of the step nearest to the pointed one, else of the last value; -1 for none. */
 export function placeOf(curve: Curve | null, pointed: number | null): number {
   if (curve === null) return -1;
   return pointed === null ? curve.mean.findLastIndex((value) => finite(value) !== null) : nearest(curve.steps, pointed);
 }
 
-/** The value of that step: of the step alone, however much the page smooths. */
+/** The value at that step, never smoothed. */
 export const valueOf = (curve: Curve | null, pointed: number | null): WireNumber | undefined =>
   curve?.mean[placeOf(curve, pointed)];
 
-/** The last step of a line that ended before another of the chart; null for all others. */
+/** The last step of a line that ends before others of the chart; null for other lines. */
 export function endOf({ curve }: Line, lines: readonly Line[]): number | null {
   const last = curve?.steps.at(-1);
   return last === undefined || lines.every((one) => (one.curve?.steps.at(-1) ?? last) <= last) ? null : last;
 }
 
-/** The lines that are drawn: a run without the curve has no value to name. */
+/** The drawn lines: a run without the curve has no value. */
 export const shownOf = (lines: readonly Line[]): readonly Line[] =>
   lines.filter(({ curve, isHidden }) => curve !== null && !isHidden);
 
-/** The value at the pointed step, else the last one, with its step where that is another one. */
+/** The value at the pointed step, else the last one, with its step if that differs. */
 export function wordsOfValue(line: Line, lines: readonly Line[], pointed: number | null): string {
   const step = pointed === null ? endOf(line, lines) : (line.curve?.steps[placeOf(line.curve, pointed)] ?? pointed);
   const words = line.write(valueOf(line.curve, pointed), "–");

@@ -1,4 +1,4 @@
-/** What the numbers of a chart mean, and how far they can reach. */
+/** The meaning and the possible range of a chart's numbers. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
 import { isShare } from "../../../lib/charts/chart";
@@ -9,10 +9,10 @@ import type { Session } from "../../../state/session";
 import { type Bounds, boundsOf, kindOf, NO_BOUNDS } from "../../charts";
 import { wordsOfFigure } from "../figure/figure";
 
-/** The meaning of the numbers, where the title leaves it open. */
+/** The meaning of the numbers, if the title leaves it open. */
 const FIGURES: Readonly<Record<string, string>> = { sample: "mean", token: "mean over tokens", eval: "mean score" };
 
-/** The same, with what a person chose to draw. */
+/** The same, with the statistic that a person chose. */
 export function meaning({ kind, name, title, curve, unit }: Placed, drawing: string): string {
   const chosen = wordsOfFigure(drawing, kind);
   const isRenamed = kind === "trainer" && title !== curve && title.toLowerCase() !== name.toLowerCase();
@@ -20,7 +20,7 @@ export function meaning({ kind, name, title, curve, unit }: Placed, drawing: str
   return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
-/** No curve goes beyond the widest bounds; changes and deviations have none. */
+/** The widest bounds of all curves; changes and deviations have none. */
 export function boundsOfAll(session: Session, rows: readonly { entry: CatalogueEntry }[], isFree: boolean): Bounds {
   const all = rows.map(({ entry }) => boundsIn(session, entry));
   const of = isFree

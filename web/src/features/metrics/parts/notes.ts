@@ -1,4 +1,4 @@
-/** The notes below a chart: how many samples its values rest on, what it leaves out, and which curve it lacks. */
+/** The notes below a chart: the number of samples behind its values, what it leaves out, and missing curves. */
 
 import type { CurveData } from "../../../api/types.gen";
 import { samplesAt } from "../../../lib/charts/words/basis";
@@ -12,7 +12,7 @@ import { placeOf, type Row, shownOf } from "./lines";
 
 type Curves = readonly (readonly Drawn[])[] | undefined;
 
-/** The settings whose effect is on the axes for everybody to see. */
+/** Settings that the axes show anyway. */
 const OF_AXES: ReadonlySet<string> = new Set(["figure", "where", "split", "x", "low", "high"]);
 
 interface Given {
@@ -20,7 +20,7 @@ interface Given {
   rows: readonly Row[];
   curves: Curves;
   pointed: number | null;
-  /** What stands across. */
+  /** x in words. */
   xName: string;
   /** Each curve begins at zero. */
   isShifted: boolean;
@@ -44,7 +44,7 @@ export function notesOf({ chart, rows, curves, pointed, xName, isShifted, isLog 
 const ownSettings = ({ look }: Chart): string =>
   Object.keys(look).some((name) => !OF_AXES.has(name)) ? "own settings" : "";
 
-/** How many samples the values at a step rest on, of the curves of which some samples have no value. */
+/** The number of samples behind the values at a step, for curves that some samples lack. */
 export const basesOf = (rows: readonly Row[], curves: Curves, pointed: number | null): string[] =>
   rows.flatMap(({ title, lines }, i) => {
     const words = samplesAt(curves?.[i]?.[0]?.data, placeOf(lines[0]?.curve ?? null, pointed));
@@ -55,14 +55,14 @@ export const basesOf = (rows: readonly Row[], curves: Curves, pointed: number | 
 const sumOf = (curves: Curves, of: (data: CurveData) => number): number =>
   (curves ?? []).flat().reduce((sum, { data }) => sum + of(data), 0);
 
-/** Why a further curve of the chart is missing. */
+/** Why another curve of the chart is missing. */
 const errorsOf = (rows: readonly Row[], curves: Curves): string[] =>
   rows.slice(1).flatMap(({ title }, i) => {
     const error = curves?.[i + 1]?.[0]?.data.error ?? "";
     return error === "" ? [] : [`${title}: ${harmless(error)}`];
   });
 
-/** A logarithmic axis has no place for some values. */
+/** True if a logarithmic axis cannot show some values. */
 const reachesZero = (rows: readonly Row[]): boolean =>
   rows.some(({ lines }) => shownOf(lines).some(({ curve }) => curve?.mean.some((one) => (finite(one) ?? 1) <= 0)));
 
@@ -72,7 +72,7 @@ interface MapGiven {
   leftOut: number;
 }
 
-/** What a distribution over time lacks that other charts have: it is by step. */
+/** What a distribution cannot do: it is always by step. */
 export function notesOfMap({ chart, asked, leftOut }: MapGiven): string[] {
   const isElsewhere = xOf(asked) !== "";
   return [

@@ -1,4 +1,4 @@
-/** Where a press on a chart leads. */
+/** The place that a press on a chart opens. */
 
 import type { Place } from "../../../lib/address/address";
 import type { Placed } from "../../../lib/charts/layout";
@@ -7,7 +7,7 @@ import type { Session } from "../../../state/session";
 import { askedOf } from "../choice";
 import { splitOf, whereOf } from "../filter/filter";
 
-/** The rollouts of a step that the chart counts, of its split; a trainer may log steps that have none. */
+/** The rollouts of a step, in the split and with the filter of the chart; a trainer may log steps without rollouts. */
 export function rolloutsAt(session: Session, entry: Placed, step: number): Partial<Place> {
   const now = session.place.now.peek();
   const asked = askedOf(session, entry.chart);
@@ -19,7 +19,7 @@ export function rolloutsAt(session: Session, entry: Placed, step: number): Parti
   return { page: "rollouts", discarded: false, split, step: steps[nearest(steps, step)] ?? step, ...filter };
 }
 
-/** Another run of the charts takes the place of the page's, which stays among the others. */
+/** Makes another run of the charts the run of the page; the previous one stays among the others. */
 export function inRun(session: Session, run: string): Partial<Place> {
   const { run: here, over } = session.place.now.value;
   return run === here || here === null ? {} : { run, over: [here, ...over.filter((id) => id !== run)] };

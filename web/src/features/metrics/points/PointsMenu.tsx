@@ -1,4 +1,4 @@
-/** Which points all charts draw, or one. */
+/** The points that all charts, or one chart, draw. */
 
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";

@@ -1,11 +1,11 @@
-/** Which points of a curve are drawn: outliers, the first step and those after the last one may be left out. */
+/** The drawn points of a curve: without outliers, the first step, or steps after a last one. */
 
 import { figure, whole } from "../../../lib/numbers/numbers";
 import type { Asked } from "../choice";
 
-/** Which points, as the address holds it. */
+/** The choice of points, as the address holds it. */
 export interface Points {
-  /** How many times the distance of the quartiles a value may be beyond them; 0 keeps all. */
+  /** How far beyond the quartiles a value may lie, as a multiple of their distance; 0 keeps all. */
   outliers: number;
   skip_first: boolean;
   from_zero: boolean;
@@ -29,7 +29,7 @@ export function factorOf(text: string): number {
   return factor > 0 && factor <= MOST_FACTOR ? factor : 0;
 }
 
-/** What differs from all points as they are, in words. */
+/** The choice in words; empty for all points. */
 export const wordsOf = ({ outliers, skip_first, from_zero, last }: Points): string[] => [
   ...(outliers > 0 ? ["without outliers"] : []),
   ...(skip_first ? ["without the first step"] : []),

@@ -1,4 +1,4 @@
-/** The runs in the charts: their colours, their rewards and what differs in their configurations; others are added. */
+/** The runs in the charts: colours, rewards and differing configuration values; a button adds runs. */
 
 import { useMemo } from "preact/hooks";
 import { getConfigTable } from "../../../api/compare";
@@ -16,7 +16,7 @@ import { pointsOf } from "../points/points";
 import { differencesOf } from "./differences";
 import style from "./Runs.module.css";
 
-/** More keys than anybody reads in a line, or on hover. */
+/** The most keys in a line, or on hover. */
 const MOST_KEYS = 40;
 
 export function RunsSection({ run }: { run: RunItem }) {
@@ -79,7 +79,7 @@ interface Props {
   item: RunItem;
   isFirst: boolean;
   isAlone: boolean;
-  /** The lines are of groups of runs, none is of this one. */
+  /** True if lines belong to groups of runs, none to this run alone. */
   isGrouped: boolean;
   steps: StepsReply | null;
   /** The last step that the charts draw, if a person chose one. */

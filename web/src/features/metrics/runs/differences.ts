@@ -1,13 +1,13 @@
-/** What tells the configuration of a run from those of the others, in a line. */
+/** The differences between the configuration of a run and those of the others, in a line. */
 
 import type { ConfigTable } from "../../../api/types.gen";
 import { harmless } from "../../../lib/text/invisible";
 
-/** So many of the keys that differ are in the line; all of them are in its words on hover. */
+/** The most differing keys in the line; hovering shows all of them. */
 const MOST = 3;
-/** Longer values, such as prompts and paths, take the room of all others. */
+/** Longer values, such as prompts and paths, would take the room of all others. */
 const SHORT_CHARS = 16;
-/** They differ between any two runs, and say little of what is tried. */
+/** Keys that differ between any two runs, and say little about an experiment. */
 const NAMING = /(?:^|[._/-])(?:seed|file|id|time|date|host|port|output|user)(?:$|[._/-])|(?:dir|path|name)$/i;
 
 interface Differences {
@@ -17,7 +17,7 @@ interface Differences {
   whole: string;
 }
 
-/** Of one of the runs; null where it has no configuration, or none differs. */
+/** The differences of one run; null without a configuration, or if nothing differs. */
 export function differencesOf({ runs, rows, without }: ConfigTable, run: string): Differences | null {
   const at = runs.indexOf(run);
   const differing = rows.filter(({ key, differs }) => differs && key !== "");
@@ -35,14 +35,14 @@ export function differencesOf({ runs, rows, without }: ConfigTable, run: string)
   };
 }
 
-/** A value with as many digits as tell settings apart: 0.30000000000000004 is 0.3. */
+/** A value in few digits: 0.30000000000000004 becomes 0.3. */
 function brief(value: string | null | undefined): string {
   const number = Number(value);
   const isLong = /\d{6}/.test(value ?? "") && !Number.isInteger(number) && Number.isFinite(number);
   return isLong ? String(Number(number.toPrecision(4))) : (value ?? "–");
 }
 
-/** The last parts of a key, as many as tell it from the others. */
+/** The last parts of a key, as many as distinguish it from the others. */
 function shortest(key: string, keys: readonly string[]): string {
   const parts = key.split(".");
   for (let count = 1; count < parts.length; count++) {

@@ -1,11 +1,11 @@
-/** How many columns of the grid each section takes: the last of a row takes what the others leave. */
+/** The number of grid columns for each section; the last section of a row takes the rest. */
 
 /** The numbers of columns that the style sheet knows. */
 const GRIDS = [2, 3, 4, 5, 6, 8] as const;
 /** Charts that are wider still look stretched. */
 const MOST_TIMES = 2;
 
-/** The columns of each section in a grid of so many, where each section goes to the first row with room for it. */
+/** The columns of each section in a grid of `columns`; each section goes to the first row with room. */
 export function spansIn(columns: number, counts: readonly number[]): number[] {
   const spans = counts.map((count) => Math.min(count, columns));
   const rows: { used: number; last: number }[] = [];

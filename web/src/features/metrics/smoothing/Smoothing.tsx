@@ -1,4 +1,4 @@
-/** How much all curves are smoothed. They follow the slider; the server is asked once it rests. */
+/** The smoothing of all curves. They follow the slider; the page asks the server once it rests. */
 
 import { useEffect } from "preact/hooks";
 import { LEAST_SMOOTHED, SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
@@ -53,5 +53,5 @@ export function Smoothing() {
 
 const usual = (span: number): number => (span === SPAN ? USUAL_SPAN : span);
 
-/** The frame with the curves comes first; the address, and what else depends on it, after it. */
+/** The curves are drawn first; the address, and everything that depends on it, follows. */
 const afterFrame = (work: () => void): number => requestAnimationFrame(() => setTimeout(work));

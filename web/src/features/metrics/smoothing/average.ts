@@ -1,4 +1,4 @@
-/** The moving average of the shown points of a curve: of all its points, as the server computes it. */
+/** The moving average at the shown points of a curve, computed over all its points, as on the server. */
 
 import type { CurveData, CurveQuery, WireNumber } from "../../../api/types.gen";
 import { spanFor } from "../../../lib/charts/chart";
@@ -12,13 +12,13 @@ export interface AllPoints {
   values: Float64Array;
 }
 
-/** The points of an answer; null if the server left some out. */
+/** The points of an answer; null if the server omitted some. */
 export const pointsIn = (data: CurveData): AllPoints | null =>
   data.steps.length === data.points && data.without_x === 0 ? { data, values: arrayOf(data.values) } : null;
 
 /** Numbers off the wire, NaN for none. */
 export function arrayOf(values: readonly WireNumber[]): Float64Array {
-  const array = new Float64Array(values.length); // a function for each of them would take some times as long
+  const array = new Float64Array(values.length); // calling a function for each point would take several times as long
   for (let at = 0; at < array.length; at += 1) {
     const value = values[at];
     array[at] = typeof value === "number" ? value : (toNumber(value) ?? NaN);
@@ -26,7 +26,7 @@ export function arrayOf(values: readonly WireNumber[]): Float64Array {
   return array;
 }
 
-/** What asks for every point of a curve. */
+/** The request for every point of a curve. */
 export const wholeOf = (record: CurveQuery): CurveQuery => ({
   ...record,
   x: null,
@@ -35,7 +35,7 @@ export const wholeOf = (record: CurveQuery): CurveQuery => ({
 
 const known = new WeakMap<AllPoints, { span: number; means: Float64Array }>();
 
-/** The average at every point; the same array for the same span. */
+/** The average at every point; returns the same array for the same span. */
 export function meansOf(points: AllPoints, spanSteps: number): Float64Array {
   const span = spanFor(spanSteps, points.values.length);
   if (span === 0) return points.values;
@@ -46,7 +46,7 @@ export function meansOf(points: AllPoints, spanSteps: number): Float64Array {
   return means;
 }
 
-/** The curve with an average over another span; null if one of its steps is not among all points. */
+/** The curve with an average over another span; null if `all` lacks one of its steps. */
 export function averaged(curve: Curve, points: AllPoints, spanSteps: number): Curve | null {
   const { steps } = points.data;
   const means = meansOf(points, spanSteps);

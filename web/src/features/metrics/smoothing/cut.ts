@@ -1,4 +1,4 @@
-/** The points of a curve between two ends across, in as few as a chart draws: what the server answers for them. */
+/** The points of a curve in a range of x, decimated as by the server. */
 
 import type { CurveData } from "../../../api/types.gen";
 import { placeOf } from "../../../lib/numbers/curves";
@@ -14,7 +14,7 @@ interface Cut {
 
 const known = new WeakMap<AllPoints, Cut>();
 
-/** The cut curve with its average over a span; its steps and values are the same arrays for the same range. */
+/** The cut curve with its average over a span; returns the same arrays of steps and values for the same range. */
 export function cutOf(points: AllPoints, range: Range | null, most: number, spanSteps: number): CurveData {
   const key = `${range?.join(" ")} ${most}`;
   const before = known.get(points);
@@ -52,7 +52,7 @@ function made(points: AllPoints, range: Range | null, most: number, key: string)
   return cut;
 }
 
-/** The places of the steps between two ends, and of their neighbours on both sides. */
+/** The indices of the points in a range, and of their neighbours on both sides. */
 function placesBetween(steps: readonly number[], [from, to]: Range): [number, number] {
   const [first, stop] = [placeOf(steps, from), placeOf(steps, to)];
   return [Math.max(0, first - 1), Math.min(steps.length, stop + (steps[stop] === to ? 2 : 1))];

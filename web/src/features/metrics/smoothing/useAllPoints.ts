@@ -1,4 +1,4 @@
-/** Every point of the shown curves, from which the page averages and cuts them while a person looks around. */
+/** Loads every point of the shown curves, so that the page can smooth and zoom them itself. */
 
 import { useMemo, useRef } from "preact/hooks";
 import type { CurveData } from "../../../api/types.gen";
@@ -6,28 +6,28 @@ import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { type AllPoints, pointsIn } from "./average";
 import { visits } from "./slider";
 
-/** More points are not loaded: so many take some megabytes, and are averaged within a frame. */
+/** The most points to load: these take some megabytes, and are averaged within a frame. */
 const MOST_AVERAGED = 300_000;
 
 interface Answer {
-  /** What all points of its curves are asked by. */
+  /** The key of the request for all points of its curves. */
   ofWholes: string;
-  /** True if it has every point of each curve that is short enough. */
+  /** True if the answer has every point of each curve that is short enough. */
   hasAll: boolean;
   curves: CurveData[][];
 }
 
 export interface Wholes {
   ofWholes: string;
-  /** By curve and run; null for a curve of which points are missing. */
+  /** By curve and run; null for a curve with missing points. */
   points: readonly (readonly (AllPoints | null)[])[];
-  /** True if the runs have no further points. */
+  /** True if the runs will get no more points. */
   isCurrent: boolean;
 }
 
 /**
- * Every point of the curves of an answer: those that it has itself, else as they are when a person comes to the charts
- * or to the slider; null for too many, and until they are there. `of` is null where only the server knows them.
+ * Every point of the curves of an answer: those in the answer, else loaded when a person comes to the charts or the
+ * slider. Null for too many points, and until they are loaded. `of` is null if only the server can compute them.
  */
 export function useAllPoints(
   answer: Answer | null,

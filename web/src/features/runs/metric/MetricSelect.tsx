@@ -1,4 +1,4 @@
-/** Chooses the metric of a column of the table of runs, and which of its values. */
+/** Chooses the metric of a column of the table of runs, and which of its values to show. */
 
 import { useState } from "preact/hooks";
 import { getRunsCatalogue } from "../../../api/compare";
@@ -16,7 +16,7 @@ interface Props {
   /** Identifies the runs. */
   ids: string;
   now: MetricChoice | null;
-  /** Hears of another metric, or of none. */
+  /** Called with another metric, or null for none. */
   chosen: (choice: MetricChoice | null) => void;
 }
 

@@ -21,7 +21,7 @@ export interface MetricChoice {
 
 export type Metrics = ReadonlyMap<string, RunMetricItem>;
 
-/** The metric of all runs. The server answers for as many as it has time for, and is asked again for the others. */
+/** The metric of all runs. The server answers for as many runs as time allows; the page asks again for the others. */
 export async function loadMetrics(chart: Chart): Promise<Metrics> {
   const curve = recordOf({ ...chart, options: { smooth: SPAN_STEPS } }, "");
   for (let before = Infinity; ;) {
@@ -36,7 +36,7 @@ function valueIn(item: RunMetricItem, kind: ValueKind): WireNumber {
   return kind === "smoothed" ? item.smooth : item[kind];
 }
 
-/** The column of a choice; without values while they are loading. */
+/** The column of a choice, without values while they are loading. */
 export function metricColumn({ chart, title, kind }: MetricChoice, metrics: Metrics | null): Column {
   const about = kind === "smoothed" ? `smoothed over ${figure(SPAN_STEPS)} steps, at the last step` : `${kind} value`;
   return {

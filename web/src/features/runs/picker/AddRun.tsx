@@ -13,18 +13,18 @@ import { matchingRuns } from "../runSearch";
 import { RunName } from "./RunName";
 import style from "./AddRun.module.css";
 
-/** More matches are found by more letters. */
+/** More letters find the other matches. */
 const MOST_MATCHES = 100;
 /** More runs than these and the one of the page are slow to draw, and nobody tells them apart. */
 const MOST_AT_ONCE = 49;
 const LIST_ID = "runs-to-add";
 
 interface Props {
-  /** What the list is about, for those who do not see it. */
+  /** What the list is about, for screen readers. */
   label: string;
   button: string;
   buttonClass: string;
-  /** The list opens below the button and stays, so that several runs are added. */
+  /** The list opens below the button and stays open, so that a person can add several runs. */
   isInline?: boolean;
 }
 

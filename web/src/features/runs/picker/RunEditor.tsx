@@ -90,7 +90,7 @@ interface FieldProps {
 function Field({ label, text, usual, most, save, isLong = false, hasFocus = false }: FieldProps) {
   const [draft, setDraft] = useState(text);
   const field = useRef<HTMLElement | null>(null);
-  /** The text at the start of the writing; null while nobody writes. */
+  /** The text when writing began; null while nobody writes. */
   const before = useRef<string | null>(null);
   const now = useRef({ draft, save });
   now.current = { draft, save };

@@ -1,4 +1,4 @@
-/** The button that takes a run out of those beside the run of the page. */
+/** The button that removes a run from the other runs of the page. */
 
 import type { RunItem } from "../../../api/types.gen";
 import { nameOf } from "../../../state/marks";

@@ -30,7 +30,7 @@ export interface RunTableProps {
   /** The number of these keys with a column. */
   telling: number;
   differing: Differing;
-  /** The column of a metric that somebody chose. */
+  /** The column of a chosen metric. */
   metric: Column | null;
   sort: Sort | null;
   choose: (sort: Sort | null) => void;
@@ -100,7 +100,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
     if (drawn) drawn.focus();
     else requestAnimationFrame(() => link()?.focus());
   };
-  // A run that was hidden took its open details along, and the focus.
+  // A run that was hidden lost its open details and the focus.
   useEffect(() => {
     if (shown === null || opened >= 0) return;
     show(null);

@@ -35,7 +35,7 @@ interface Props {
   top: number;
   shown: Shown["what"] | null;
   show: (what: Shown["what"] | null) => void;
-  /** Tab stops at this row, and continues after the table. */
+  /** True if Tab stops at this row; the next stop is after the table. */
   isStop: boolean;
   /** True if it has the focus. */
   onFocus: () => void;

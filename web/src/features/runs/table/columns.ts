@@ -1,4 +1,4 @@
-/** The columns of the table of runs: their values, their sort keys, and which of them fit side by side. */
+/** The columns of the table of runs: their values and sort keys, and which columns fit side by side. */
 
 import type { ConfigsReply, RunItem, SplitItem } from "../../../api/types.gen";
 import { finite, type score } from "../../../lib/numbers/numbers";
@@ -141,7 +141,7 @@ export const NARROW: readonly Column[] = COLUMNS.filter(({ key }) =>
   ["curve", "reward", "steps", "samples", "changed"].includes(key),
 );
 
-/** The order in which columns give way without room for all. */
+/** The order in which columns give way if there is no room for all. */
 const LAST_TO_FIRST: readonly Key[] = ["format", "length", "status", "samples", "steps", "changed", "curve"];
 
 /** These also give way to the first keys of the configuration, which tell runs apart. */

@@ -23,7 +23,7 @@ export function choiceIn({ curve = "", value = "", rows = "" }: Ask): TableChoic
   };
 }
 
-/** Write them. The title of the metric goes with it, for its catalogue takes a while. */
+/** Write the options, with the title of the metric, because its catalogue takes a while. */
 export function askOf({ metric, sort }: TableChoice): Ask {
   return {
     ...(metric === null ? {} : { curve: textOf({ ...metric.chart, title: metric.title }) }),

@@ -18,7 +18,7 @@ export function tick(id: string, isTicked: boolean): void {
   ids.value = isTicked ? [...others, id].slice(-MAX_OVER - 1) : others;
 }
 
-/** Where the ticked runs are compared: with the first of them. Null for fewer than two. */
+/** The place that compares the ticked runs with the first of them. Null for fewer than two. */
 export function placeOfTicked(): Partial<Place> | null {
   const [first, ...others] = ticked.value;
   if (first === undefined || others.length === 0) return null;

@@ -1,4 +1,4 @@
-/** The field of our own find, over the transcript. */
+/** The field of the page's own find, over the transcript. */
 
 import { useSession } from "../../../state/useSession";
 import { useLayoutEffect, useRef } from "preact/hooks";

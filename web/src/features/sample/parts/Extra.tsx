@@ -1,4 +1,4 @@
-/** Further fields of the record. */
+/** Other fields of the record. */
 
 import { useState } from "preact/hooks";
 import { shown } from "../../../lib/data/json";

@@ -26,7 +26,7 @@ const AT_ONCE = 40;
 const BLOCK = 20;
 /** The most turns to draw in a frame, and the time for that: layout comes on top. */
 const MOST = 80;
-/** So much text ends what a frame draws. */
+/** The most text that a frame draws. */
 const MOST_CHARS = 500_000;
 const QUICK_MS = 8;
 const SLOW_MS = 20;
@@ -113,10 +113,10 @@ function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }:
   );
 }
 
-/** How a reader of files notes that the trainer's report of the step has more. */
+/** The words with which a format notes that the trainer's report of the step has more. */
 const REPORT = "the report";
 
-/** The note of the file's reader on a sample; if it ends with the report of the step, it links there. */
+/** A note of the format on a sample; if it ends with the report of the step, it links there. */
 function Noted({ note, to }: { note: string; to: Partial<Place> }) {
   const session = useSession();
   if (isAlone() || !note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
@@ -173,7 +173,7 @@ interface Blocks {
   nodes: VNode[];
 }
 
-/** Some turns, in blocks; drawn ones are the same nodes, and are not checked again. */
+/** Some turns, in blocks; drawn blocks keep their nodes and are not compared again. */
 function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[] {
   const starts = startsOf(turns);
   const count = starts.filter((start) => start < drawn).length;
@@ -191,14 +191,14 @@ function nodesOf({ turns, numbers, from, nodes }: Blocks, drawn: number): VNode[
   return nodes.slice(0, count);
 }
 
-/** Where blocks of turns begin: a block ends after so many turns, or behind so much text. */
+/** The starts of blocks of turns: a block ends after a number of turns or of characters. */
 function startsOf(turns: readonly TurnView[]): number[] {
   const starts: number[] = [];
   for (let at = 0; at < turns.length; at = reach(turns, at, BLOCK)) starts.push(at);
   return starts;
 }
 
-/** The end of so many turns from one on, or of the first ones that have enough text for a frame. */
+/** The end of the next turns that fit in a frame, by their number or their text. */
 function reach(turns: readonly TurnView[], from: number, most: number): number {
   let [at, chars] = [from, 0];
   while (at < turns.length && at < from + most && chars < MOST_CHARS) {
@@ -219,7 +219,7 @@ function Block({ turns, numbers, offset, from }: Omit<Blocks, "nodes"> & { offse
   );
 }
 
-/** A few turns are drawn at once, the rest frame by frame, as many as a frame has time for on this machine. */
+/** Draws a few turns at once and the rest frame by frame, as many as a frame has time for. */
 function useMore(turns: readonly TurnView[]): number {
   const [{ of, drawn, by }, setDrawn] = useState(() => ({ of: turns, drawn: reach(turns, 0, AT_ONCE), by: BLOCK }));
   const now = of === turns ? drawn : reach(turns, 0, AT_ONCE);

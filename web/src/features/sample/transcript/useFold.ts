@@ -15,7 +15,7 @@ function isIn(wish: { span: { at: string } } | null, at: string): boolean {
 export function useFold(isUsuallyOpen: boolean, at: string): [boolean, (isOpen: boolean) => void] {
   const session = useSession();
   const { round, isOpen: all } = session.folds.command.value;
-  // Of thousands of sections, a request redraws only those that it concerns.
+  // A request redraws only the sections that it concerns, of perhaps thousands.
   const wish = useComputed(() =>
     isIn(session.highlights.target.value, at) ? session.highlights.target.value : null,
   ).value;

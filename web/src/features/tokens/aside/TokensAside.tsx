@@ -1,6 +1,6 @@
 /**
- * Beside the tokens: those with the largest values, what each rule takes out, and how values are distributed; beside
- * those that show the update, its shares.
+ * The pane beside the tokens: the worst tokens, the tokens that each rule takes out, and the distribution of values;
+ * beside the update, its shares.
  */
 
 import { useSession } from "../../../state/useSession";
@@ -28,7 +28,7 @@ import style from "./Aside.module.css";
 const BARS = 40;
 const OF_STEP = "The share of the step's trained tokens, with the thresholds before you move them";
 
-/** What the aside shows: the choices of a frame ago, so that colours change first. */
+/** The choices of a frame ago, so that the colours of tokens change first. */
 interface Shown {
   tokens: TokenSample;
   series: Series;
@@ -80,7 +80,7 @@ function OfSeries() {
   );
 }
 
-/** What each rule takes out, and how far it agrees with the first chosen one. */
+/** The tokens that each rule takes out, and its agreement with the first chosen rule. */
 function Rules({ shown: { all, first, trained } }: { shown: Shown }) {
   const ofStep = useSharesOfStep();
   const [isWhole, showWhole] = useState(false);
@@ -153,7 +153,7 @@ function useSharesOfStep(): ReadonlyMap<string, number> {
 
 function Distribution({ shown: { tokens, series, scale } }: { shown: Shown }) {
   const ordered = tokens.ordered(series);
-  // All values have their place, also those without a tint.
+  // All values count, also those without a tint.
   const whole = scaleOf(ordered, { kind: scale.kind, ends: "all", low: NaN, high: NaN }, series.name);
   const bars = distribution(ordered, whole, BARS);
   return (

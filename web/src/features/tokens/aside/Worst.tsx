@@ -100,7 +100,7 @@ function OfSample({ tokens, series, range }: Props) {
   );
 }
 
-/** Those of other samples too, each a link there. */
+/** The worst tokens of other samples too, each a link to its place. */
 function Elsewhere({ series }: { series: Series }) {
   const { tokenWorst: store } = useSession();
   const reply = store.now.value[0] ?? null;

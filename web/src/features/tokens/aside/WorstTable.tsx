@@ -13,7 +13,7 @@ import style from "./WorstTable.module.css";
 interface Props {
   tokens: readonly ShownToken[];
   series: Pick<TokenArray, "name" | "title">;
-  /** They are of several steps. */
+  /** True for tokens of several steps. */
   isOfRun: boolean;
 }
 
@@ -40,7 +40,7 @@ export function WorstTable({ tokens, series, isOfRun }: Props) {
 
 interface RowProps {
   token: ShownToken;
-  /** The series whose worst tokens these are: the sample opens with it. */
+  /** The series of these values: samples open with it. */
   series: string;
   isOfRun: boolean;
 }

@@ -2,7 +2,7 @@
 
 import { inColumn } from "../../../lib/tokens/sample/readable";
 
-/** A name there has at most so many characters. */
+/** The most characters of a name. */
 const LABEL_CHARS = 40;
 
 export const cut = (label: string, most = LABEL_CHARS): string =>

@@ -1,4 +1,4 @@
-/** Links the rows of tokens with the text: what the pointer is over on one side is marked on the other. */
+/** Links rows and text: a token under the pointer in one is marked in the other. */
 
 import { effect } from "@preact/signals";
 import type { RefObject } from "preact";
@@ -6,7 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { Session } from "../../../state/session";
 import { useSession } from "../../../state/useSession";
 
-/** What a row's button does so that the text marks its token. */
+/** The handlers of a row's button that mark its token in the text. */
 export function pointing(look: Session["tokenLook"], token: number) {
   const point = (): void => {
     look.pointed.value = { token, series: null };
@@ -17,7 +17,7 @@ export function pointing(look: Session["tokenLook"], token: number) {
   return { onPointerEnter: point, onPointerLeave: leave, onFocus: point, onBlur: leave };
 }
 
-/** Mark the row of the token that the pointer or the keys are at, without drawing the table again. */
+/** Mark the row of the current token without drawing the table again. */
 export function usePointedRow(body: RefObject<HTMLElement | null>, rows: readonly number[]): void {
   const { tokenLook: look } = useSession();
   useEffect(() => {

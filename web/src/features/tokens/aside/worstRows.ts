@@ -1,4 +1,4 @@
-/** The rows of the worst tokens: those of the sample, and the place of one in another sample. */
+/** The rows of the worst tokens of the sample, and the place of a token in another sample. */
 
 import type { ShownToken } from "../../../api/types.gen";
 import { type Place, scopeOf } from "../../../lib/address/address";
@@ -12,7 +12,7 @@ export const worstOfSample = (
   range: { from: number; stop: number } | null,
 ): readonly number[] => worst(series, tokens.trained, MOST_WORST, range ?? undefined);
 
-/** Where a token of any sample is, in the colours of the series whose worst it is one of. */
+/** The place of a token of any sample, coloured by the series of its value. */
 export const worstPlace = ({ id, token }: ShownToken, series: string): Partial<Place> => ({
   ...scopeOf(id),
   page: "rollouts",

@@ -21,13 +21,13 @@ import style from "./Card.module.css";
 
 /** More rows take two columns. */
 const ROWS = 10;
-/** Text that comes into view is laid out a frame later, which may move a token below its card again. */
+/** Text that comes into view is laid out a frame later, which may move a token under its card again. */
 const SETTLE_FRAMES = 4;
 
 interface Props {
   tokens: TokenSample;
   elementOf: ElementOf;
-  /** The same without opening what is folded. */
+  /** True to keep folded sections closed. */
   shown: ElementOf;
   scroller: RefObject<HTMLElement | null>;
 }

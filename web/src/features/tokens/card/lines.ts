@@ -1,4 +1,4 @@
-/** What a card says of a token at first: few lines, each of one series or of some that belong together. */
+/** The first lines of a card, each with one series or a few related ones. */
 
 import type { Mask } from "../../../state/tokens/masks";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
@@ -9,10 +9,10 @@ export interface Line {
   series: readonly Series[];
 }
 
-/** A card that has no more values than this shows all of them. */
+/** A card with no more values than this shows all of them. */
 export const MOST_LINES = 7;
 const DIFFERENCE = "_difference";
-/** Series that stand on one line, with a word for each. */
+/** Series that share a line, with a word for each. */
 const TOGETHER: readonly { title: string; parts: Readonly<Record<string, string>> }[] = [
   { title: "Probability", parts: { sampling_probability: "at sampling", probability: "now" } },
   { title: "Logprob", parts: { logprobs: "at sampling", trainer_logprobs: "now", ref_logprobs: "reference" } },
@@ -21,7 +21,7 @@ const BEFORE = ["importance_ratio"];
 export const ADVANTAGES: readonly string[] = ["advantages", "group_advantages"];
 const AFTER = ["entropy", ...ADVANTAGES];
 
-/** The lines of a token, and the series that are on none of them. */
+/** The lines of a token, and the series that no line has. */
 export function linesOf(
   tokens: TokenSample,
   token: number,

@@ -1,4 +1,4 @@
-/** Where the card of a token stands. */
+/** Places the card of a token. */
 
 import { NARROW } from "../../../ui/hooks/useMatch";
 
@@ -6,13 +6,13 @@ import { NARROW } from "../../../ui/hooks/useMatch";
 export type ElementOf = (token: number) => HTMLElement | null;
 
 const GAP_PX = 6;
-/** So many tokens at each side are asked where their lines end. */
+/** The number of tokens on each side whose line ends are measured. */
 const NEAR = 150;
 
 /**
- * Put a card beside the lines where they leave room, else below a token, or above it if there is more room; it goes
- * with the token when that is scrolled out of the pane. On a narrow screen the card has a place of its own, and a token
- * that it would cover moves to the middle of the rest.
+ * Put a card beside the lines if they leave room, else below a token, or above it if there is more room; it leaves the
+ * pane together with the token. On a narrow screen the card is at the bottom, and a token that it would cover scrolls
+ * to the middle of the rest.
  */
 export function put(
   card: HTMLElement,
@@ -45,7 +45,7 @@ export function put(
   card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
 }
 
-/** Where the longest line ends that a card beside a token would stand next to; past every pane if that is too far. */
+/** The end of the longest line next to a card beside a token; infinite if a line is too long. */
 function lineEnd(at: number, shown: ElementOf, top: number, bottom: number): number {
   let end = 0;
   for (const step of [-1, 1])

@@ -11,7 +11,7 @@ export function valueOf(name: string, value: number | undefined): string {
   return FLAGS.has(name) ? figure(value) : score(value);
 }
 
-/** The same where the reader looks at this one: five figures, or all of its digits. */
+/** The same for a value that the reader looks at: five figures, or all digits. */
 export function closeUp(name: string, value: number | undefined, isExact: boolean): string {
   if (value === undefined || Number.isNaN(value)) return "–";
   if (isExact) return exact(value);

@@ -1,4 +1,4 @@
-/** How far two rules agree, and what that means. */
+/** The agreement of two rules, and its meaning. */
 
 import { percent } from "../../../lib/numbers/percent";
 

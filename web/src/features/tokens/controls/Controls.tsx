@@ -1,4 +1,7 @@
-/** One line above the tokens: which series colours them and how, what rules mark, and the form of the view. */
+/**
+ * The line above the tokens: the series that colours them, its scale, the rules that mark them, and the form of the
+ * view.
+ */
 
 import { useSession } from "../../../state/useSession";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";

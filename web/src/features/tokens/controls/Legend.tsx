@@ -1,4 +1,4 @@
-/** The tints of the scale from end to end, with the values at its ends; signs say where values lie beyond them. */
+/** The tints of the scale, with the values at its ends; signs show that values lie beyond them. */
 
 import { useSession } from "../../../state/useSession";
 import { figure } from "../../../lib/numbers/numbers";

@@ -1,4 +1,4 @@
-/** Up to two rules that mark tokens as taken out of the loss: what they take on the line, their thresholds below it. */
+/** Up to two rules that mark tokens as taken out of the loss: their counts on the line, their thresholds below it. */
 
 import { useSession } from "../../../state/useSession";
 import type { Mask } from "../../../state/tokens/masks";
@@ -43,7 +43,7 @@ export function Masks() {
   );
 }
 
-/** The chosen rules, and how much of the sample each takes out. */
+/** The chosen rules, and the share of the sample that each takes out. */
 function Chosen() {
   const { tokenMasks: masks } = useSession();
   const [chosen, trained] = [masks.chosen.value, masks.trained.value];

@@ -1,4 +1,4 @@
-/** A field for a number; what cannot be read changes nothing. */
+/** A field for a number; invalid text changes nothing. */
 
 interface Props {
   label: string;

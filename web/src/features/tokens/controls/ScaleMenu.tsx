@@ -1,4 +1,4 @@
-/** How values become tints: the kind of the scale, its ends, and what the series is. */
+/** The kind and the ends of the scale, and the definition of the series. */
 
 import { useSession } from "../../../state/useSession";
 import type { EndsKind, ScaleKind } from "../../../lib/tokens/scale";

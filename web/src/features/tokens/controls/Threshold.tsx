@@ -10,7 +10,7 @@ interface Props {
   rule: string;
   name: string;
   value: number;
-  /** The threshold of the run or the paper, which says how far the slider reaches. */
+  /** The threshold of the run or the paper, which sets the range of the slider. */
   usual: number;
   choose: (value: number) => void;
 }

@@ -1,14 +1,14 @@
-/** What a scale does not tell apart: the values beyond its ends. */
+/** Values beyond the ends of a scale, which all have the same tint. */
 
 import { figure, fine } from "../../../lib/numbers/numbers";
 import type { TokenScale } from "../../../lib/tokens/scale";
 
-/** True for values below the low end, and for values above the high one. */
+/** Whether values lie below the low end, and above the high end. */
 export function clips(ordered: Float64Array, { low, high }: TokenScale): { below: boolean; above: boolean } {
   return { below: (ordered[0] ?? NaN) < low, above: (ordered.at(-1) ?? NaN) > high };
 }
 
-/** The scale in words: from where to where, what has no tint, and what is beyond the ends. */
+/** The scale in words: its ends, the values without a tint, and the values beyond the ends. */
 export function clipWords(ordered: Float64Array, scale: TokenScale): string {
   const { low, high, middle, quiet, isDown } = scale;
   if (!(low < high)) return "All values are the same, so that none has a tint.";

@@ -1,4 +1,4 @@
-/** The tokens as flowing text, with a card for the one that the pointer or the keys are at. */
+/** The tokens as flowing text, with a card for the token at the pointer or the cursor. */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -20,7 +20,7 @@ interface Props {
   tokens: TokenSample;
   label?: string;
   stretches?: Stretches;
-  /** The session that chooses series and scale, folds and unfolds: another one where two samples share them. */
+  /** The session that chooses series and scale, folds and unfolds: two samples side by side share one. */
   lead?: Session | undefined;
 }
 
@@ -31,9 +31,9 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const flow = useRef<TokenFlow | null>(null);
-  /** Where the focus was before it came to the tokens. */
+  /** The element that had the focus before the tokens. */
   const origin = useRef<HTMLElement | null>(null);
-  /** The token that the reader let go of: the next arrow goes on from there. */
+  /** The token that the reader released: the next arrow key starts there. */
   const last = useRef<number | null>(null);
 
   useLayoutEffect(() => {
@@ -55,7 +55,7 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
     };
   }, [tokens, session, stretches, lead]);
 
-  // The current token has an outline, and one that the reader was sent to comes onto the screen.
+  // Outlines the current token, and scrolls to a token that a link or a key leads to.
   useEffect(() => {
     let marked: HTMLElement | null = null;
     return effect(() => {
@@ -133,7 +133,7 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
       onClick={(event) => {
         const token = tokenAt(event.target);
         const at = look.current.peek();
-        // A press beside the tokens, or on the same one again, lets go of it.
+        // A press beside the tokens, or on the same token again, releases it.
         const chosen = at?.by === "press" && at.token === token ? null : token;
         if (chosen === null && (at === null || at.by === "pointer")) return;
         look.current.value = chosen === null ? null : { token: chosen, by: "press" };
@@ -153,7 +153,7 @@ export function FlowView({ tokens, label = "Tokens", stretches, lead }: Props) {
 
 type Look = Session["tokenLook"];
 
-/** What the pointer is over has the card, unless the reader chose a token. */
+/** The token under the pointer has the card, unless the reader chose a token. */
 function hover(look: Look, token: number | null): void {
   const at = look.current.peek();
   if (at !== null && at.by !== "pointer") return;

@@ -1,4 +1,6 @@
-/** How tokens look now: a background, empty for none, and whether the first and the second rule take them out. */
+/**
+ * The current look of tokens: a background, empty for none, and whether the first and the second rule take them out.
+ */
 
 export interface Paint {
   background: (token: number) => string;

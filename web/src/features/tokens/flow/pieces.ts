@@ -6,7 +6,7 @@ import style from "./Flow.module.css";
 /** The attribute with the place of a token. */
 export const AT = "data-at";
 
-/** The size of tokens without elements is estimated from so many. */
+/** The number of tokens from which sizes are estimated. */
 const MEASURED_TOKENS = 300;
 
 /** The mean length of the last tokens in characters. */

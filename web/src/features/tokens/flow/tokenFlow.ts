@@ -22,7 +22,7 @@ interface Chunk {
   /** The number of its elements before those of tokens. */
   before: number;
   isNear: boolean;
-  /** The number of the paint that its tokens have; 0 without elements. */
+  /** The number of the paint that its tokens show; 0 without elements. */
   painted: number;
 }
 
@@ -35,9 +35,9 @@ interface Section {
   chunks: Chunk[];
 }
 
-/** Chunks this far from the screen are ready. */
+/** Chunks within this distance of the screen are drawn. */
 const NEAR_PX = 1200;
-/** A frame has time to draw so many. */
+/** The most chunks to draw in a frame. */
 const CHUNKS_OF_FRAME = 3;
 const CHAR_PX = 7.2;
 const LINE_PX = 26;
@@ -58,7 +58,7 @@ export class TokenFlow {
   readonly #due = new Set<Chunk>();
   #frame = 0;
 
-  /** The stretches are those of the tokens unless others are given; one of these tokens may be marked. */
+  /** `stretches` replace those of the tokens; one token may be marked. */
   constructor(
     host: HTMLElement,
     scroller: HTMLElement,
@@ -81,7 +81,7 @@ export class TokenFlow {
     this.#fill(this.#sections.filter(({ isOpen }) => isOpen));
   }
 
-  /** Paint tokens in another way: those near the screen now, others when they come near. */
+  /** Change the paint of tokens: near the screen now, elsewhere when they come near. */
   repaint(paint: Paint): void {
     this.#paint = paint;
     this.#round += 1;
@@ -104,7 +104,7 @@ export class TokenFlow {
     return this.shown(token);
   }
 
-  /** The element of a token as far as it is on the page: nothing opens. */
+  /** The element of a token if it is on the page; opens nothing. */
   shown(token: number): HTMLElement | null {
     const open = this.#sections.find(({ isOpen, chunks }) => isOpen && (chunks.at(-1)?.stop ?? 0) > token);
     const chunk = open?.chunks.find(({ from, stop }) => from <= token && token < stop);
@@ -112,7 +112,7 @@ export class TokenFlow {
     return element instanceof HTMLElement ? element : null;
   }
 
-  /** The token that is drawn closest to a place, among those of the line next to a token. */
+  /** The token closest to a place, on the line next to a token. */
   beside(token: number, way: 1 | -1): number {
     const here = this.elementOf(token)?.getBoundingClientRect();
     if (here === undefined) return token;
@@ -185,7 +185,7 @@ export class TokenFlow {
 
   #fill(sections: readonly Section[]): void {
     if (sections.length === 0) return;
-    // Once for all of them: between two changes of the page, each reading of a width lays out all of it.
+    // Once for all chunks: after each change, reading a width lays out the whole page.
     const width = Math.max(200, this.#host.clientWidth);
     for (const section of sections) this.#fillOne(section, width);
   }
@@ -223,7 +223,7 @@ export class TokenFlow {
     this.#drawDue();
   }
 
-  /** Draw some of the chunks that came near, and the others in the next frames: a fast scroll passes most of them. */
+  /** Draw some of the chunks that came near, and the others in the next frames: a fast scroll skips most of them. */
   readonly #drawDue = (): void => {
     cancelAnimationFrame(this.#frame);
     let left = CHUNKS_OF_FRAME;

@@ -1,4 +1,4 @@
-/** Which sample of the group is beside this one. */
+/** Chooses the sample of the group that is shown beside this one. */
 
 import { useState } from "preact/hooks";
 import { getSamples, isAlone } from "../../../api";
@@ -11,7 +11,7 @@ import { Icon } from "../../../ui/controls/Icon";
 import { Popover } from "../../../ui/overlay/Popover";
 import style from "../controls/Controls.module.css";
 
-/** A larger group has its other samples in the list. */
+/** The list has the other samples of a larger group. */
 const MOST = 200;
 
 export function BesideMenu() {
@@ -45,7 +45,7 @@ function BesideField({ close }: { close: () => void }) {
   const reply = sample.now.value;
   const beside = place.field.beside.value;
   const { run = "", split = "", step = 0, group = "", group_ids: ids = [], id = "" } = reply ?? {};
-  // Rewards are asked for when somebody is about to choose.
+  // Rewards are requested when the reader is about to choose.
   const key = isAsked || beside !== null ? JSON.stringify([run, split, step, group]) : null;
   const { value } = useLoaded(key, () =>
     getSamples(run, { split, step, group, sort: "index", descending: false, offset: 0, limit: MOST }),

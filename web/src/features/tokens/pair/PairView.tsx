@@ -48,7 +48,7 @@ export function PairView({ tokens, beside }: { tokens: TokenSample; beside: stri
   );
 }
 
-/** A view of its own of the other sample, as long as it is shown. */
+/** A session for the other sample, as long as it is shown. */
 function useOther({ place }: Session, beside: string): Session | null {
   const [other, show] = useState<Session | null>(null);
   const run = place.field.run.value;

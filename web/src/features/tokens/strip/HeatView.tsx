@@ -1,4 +1,4 @@
-/** All tokens of the sample at once: a row for each series that says much, and as many cells as there is room for. */
+/** All tokens of the sample at once: a row for each informative series, with as many cells as fit. */
 
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { count } from "../../../lib/numbers/numbers";
@@ -16,13 +16,13 @@ import { Marks } from "./Marks";
 import { point, press } from "./press";
 import style from "./Strip.module.css";
 
-/** So many rows beside the bars of the current series; the table has room for more. */
+/** The most rows beside the bars of the current series; the table has more. */
 const MOST = { text: 2, update: 2, table: 12 };
 const MOST_NARROW = 2;
 
 interface Props {
   tokens: TokenSample;
-  /** The width of the canvas: another one draws it again. */
+  /** The width of the canvas: a change draws it again. */
   width: number;
 }
 
@@ -76,13 +76,13 @@ export function HeatView({ tokens, width }: Props) {
 
 type Look = Session["tokenLook"];
 
-/** The row that a press is on. */
+/** The row of a press. */
 function rowAt(look: Look, rows: readonly Series[], { offsetY }: PointerEvent): Drawn | null {
   const series = rows[Math.max(0, Math.min(rows.length - 1, Math.floor(offsetY / ROW_PX)))];
   return series === undefined ? null : { series, scale: look.scaleOf(series) };
 }
 
-/** The rows of series are kept: another colour changes at most two of them. */
+/** Keeps the rows of series: a new colour series changes at most two of them. */
 const known = new WeakMap<Series, { key: string; row: HeatRow }>();
 
 function rowOf(look: Look, tokens: TokenSample, series: Series, width: number): HeatRow {

@@ -1,4 +1,4 @@
-/** Over the drawings along the position: the selected range, and the token that the reader is at. */
+/** Marks over the strip and the heat map: the selected range and the current token. */
 
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { useSession } from "../../../state/useSession";
@@ -24,6 +24,6 @@ export function Marks({ tokens }: { tokens: TokenSample }) {
   );
 }
 
-/** How far from the left a place among the tokens is. */
+/** The distance of a token from the left. */
 const percentOf = ({ start, count }: TokenSample, token: number): number =>
   (100 * (Math.max(start, token) - start)) / (count - start);

@@ -46,7 +46,7 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
     const { series, scale } = drawn;
     const own = flags.map((of) => of.subarray(start));
     const values = series.values.subarray(start);
-    // The columns of many tokens would all reach an end that clips.
+    // With many tokens in a column, every column would reach an end that clips.
     const isCrowded = values.length > width && look.isUsual(series);
     const shown = isCrowded ? reaching(scale, tokens.ordered(series)) : scale;
     drawStrip(canvas.current, { values, trained: tokens.trained.subarray(start), scale: shown, flags: own });
@@ -95,14 +95,14 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   );
 }
 
-/** The tokens that are marked: those that each chosen rule takes out. */
+/** The marks of tokens that each chosen rule takes out. */
 function flagsOf({ place, tokenMasks: masks, tokenUpdate: update }: Session): readonly Uint8Array[] {
   if (place.field.tokensAs.value !== "update") return masks.chosen.value.map((mask) => mask.flags);
   const first = update.first.value;
   return first === null ? [] : [Uint8Array.from(first.effects, (effect) => (effect === TAKEN_OUT ? 1 : 0))];
 }
 
-/** The selected range, else the token under the pointer, else what a press does. */
+/** The selected range, else the token under the pointer, else the effect of a press. */
 function Pointed({ tokens }: { tokens: TokenSample }) {
   const { tokenLook: look } = useSession();
   const [pointed, range] = [look.pointed.value, look.range.value];

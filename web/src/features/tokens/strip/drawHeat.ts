@@ -7,10 +7,10 @@ import { contextOf, inksOf } from "./inks";
 export const ROW_PX = 13;
 const GAP_PX = 3;
 
-/** The text and its colours are on the screen by then. */
+/** The delay, after which the text and its colours are on the screen. */
 const LATER_MS = 100;
 
-/** Draw one row after another, each in a task of its own, a little later; returns a function that ends this. */
+/** Draw one row after another, each in its own task, after a delay; returns a function that stops this. */
 export function drawHeat(canvas: HTMLCanvasElement, rows: readonly (() => HeatRow)[]): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const begin = (): void => {
@@ -42,7 +42,7 @@ function drawRow(
     const [left, right] = [Math.floor(at * cell), Math.floor((at + 1) * cell)];
     context.globalAlpha = level === 0 ? 1 : alphaOf(level);
     context.fillStyle = ink(level === 0 ? "--line-1" : hueOf(level, isTwoSided));
-    // Cells without a tint are a line, so that a row is seen where it has values.
+    // Cells without a tint get a line, which shows where a row has values.
     if (level === 0) context.fillRect(left, top + (ROW_PX - GAP_PX) / 2 - 0.5, right - left, 1);
     else context.fillRect(left, top, right - left - gap, ROW_PX - GAP_PX);
   }

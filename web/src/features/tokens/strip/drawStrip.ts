@@ -31,7 +31,7 @@ export function drawStrip(canvas: HTMLCanvasElement, { values, trained, scale, f
     context.fillStyle = strength < 0 ? ink("--div-neg") : above;
     context.fillRect(column, strength < 0 ? base : base - size, bar, size);
   };
-  // Where a column has many tokens, its extremes are faint, and its mean is firm.
+  // In a column of many tokens, the extremes are faint and the mean is firm.
   const isCrowded = trained.length > width;
   for (let column = 0; column < width; column += 1) {
     const strength = up[column] ?? NaN;

@@ -5,12 +5,12 @@ import { peakNear, tokenAtPlace } from "../../../lib/tokens/strip/strip";
 import type { Session } from "../../../state/session";
 import type { Drawn } from "../../../state/tokens/look";
 
-/** A shorter way is a press. */
+/** A shorter drag is a press. */
 const DRAG_PX = 4;
-/** A press means the peak within so many pixels. */
+/** A press means the peak within this distance. */
 const REACH_PX = 3;
 
-/** Follow a press until it ends: a short way goes to the token of a drawn series, a longer one selects a range. */
+/** Follow a press until it ends: a press goes to a token of the drawn series, a drag selects a range. */
 export function press(
   { tokenLook: look }: Session,
   tokens: TokenSample,
@@ -52,7 +52,7 @@ function peakAt(
   return start + peakNear(values, own, scale, (at.clientX - box.left) / box.width, REACH_PX / box.width);
 }
 
-/** Say which token the pointer is over, and mark it in the text; null when it leaves. */
+/** Report the token under the pointer, and mark it in the text; null when the pointer leaves. */
 export function point(
   { pointed }: Session["tokenLook"],
   tokens: TokenSample,

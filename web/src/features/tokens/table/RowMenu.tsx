@@ -1,4 +1,4 @@
-/** Which series are rows of the table. */
+/** Chooses the series that are rows of the table. */
 
 import { harmless } from "../../../lib/text/invisible";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";

@@ -1,4 +1,4 @@
-/** The values of all series as a heat map: a column for each token, and a row for each series with its own scale. */
+/** A heat map of all values: a column for each token, and a row with its own scale for each series. */
 
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
@@ -18,7 +18,7 @@ import style from "./Table.module.css";
 
 const COLUMN_PX = 84;
 const NAMES_PX = { wide: 192, narrow: 112 };
-/** The head of a column shows so many characters of its token; its title shows more. */
+/** The most characters of a token in the head of its column; its title shows more. */
 const HEAD_CHARS = 24;
 const TITLE_CHARS = 200;
 
@@ -41,13 +41,13 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
   const reveal = (token: number): void => drawn.reveal(token - first);
   const begin = useRef(reveal);
   begin.current = reveal;
-  // A table begins at the token that the reader is at, or at the worst one of the current series.
+  // The table begins at the current token, or at the worst token of the current series.
   useLayoutEffect(() => {
     const token = look.current.peek()?.token ?? Math.max(first, worstIn(session, tokens));
     const view = (scroller.current?.clientWidth ?? 0) - namesPx;
     begin.current(Math.min(tokens.count - 1, token + Math.max(0, Math.floor(view / COLUMN_PX) - 1)));
     begin.current(token);
-    // It begins once; afterwards the reader scrolls.
+    // Only once; afterwards the reader scrolls.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [tokens]);
   const wanted = target.value;

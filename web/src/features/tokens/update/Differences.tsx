@@ -11,7 +11,7 @@ import type { ChosenUpdate } from "../../../state/tokens/update";
 import { useSession } from "../../../state/useSession";
 import style from "./Update.module.css";
 
-/** Rows until somebody asks for more. */
+/** The number of rows before *more*. */
 const MOST = 12;
 
 interface Props {

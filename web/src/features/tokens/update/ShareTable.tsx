@@ -12,12 +12,12 @@ import { cut } from "../aside/labels";
 import { percent } from "../../../lib/numbers/percent";
 import style from "./Update.module.css";
 
-/** Rows of a table until somebody asks for more. */
+/** The number of rows before *more*. */
 const MOST = 12;
-/** The name of a row at most. */
+/** The most characters of a row's name. */
 const MOST_CHARS = 24;
 
-/** What a row is about, in words, and where it leads. */
+/** The subject of a row, in words, and the place that it opens. */
 export interface Named {
   words: string;
   title?: string;

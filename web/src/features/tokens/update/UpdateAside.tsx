@@ -125,7 +125,7 @@ const UNCOUNTED = {
   words: ({ uncounted, tokens }: Share): string => some(uncounted, tokens),
 };
 
-/** Some tokens of all, and their share. */
+/** A number of tokens, and their share of all. */
 const some = (many: number, all: number): string => (many === 0 ? "0" : `${figure(many)} · ${percent(many / all)}`);
 
 function Summary({ rules, found }: Props) {
@@ -153,7 +153,7 @@ function Summary({ rules, found }: Props) {
   );
 }
 
-/** How many samples the sums cover, and why others are left out. */
+/** The number of samples in the sums, and why others are left out. */
 function Coverage({ found }: { found: readonly (Sums | null)[] }) {
   const sums = found.find((one) => one !== null);
   if (sums?.samples === undefined) return null;
@@ -184,7 +184,7 @@ function Tables({ rules, found }: Props) {
     to: { ...scopeOf(id), sample: id },
     isHere: id === here,
   });
-  // A group is seen from its sample that the step pushes most.
+  // A group opens at the sample that the step pushes most.
   const group = (name: string): Named => {
     const first = samples.find((row) => lastPart(groupOf(row.name)) === name)?.name;
     return {

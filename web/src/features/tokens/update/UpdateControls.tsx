@@ -1,4 +1,4 @@
-/** Which rule says what the step does to the tokens, what it comes to, and a second rule to compare with. */
+/** The rule of the update, its totals, and a second rule to compare with. */
 
 import { isAlone } from "../../../api";
 import type { TokenUpdate } from "../../../api/tokens";
@@ -58,13 +58,13 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
   );
 }
 
-/** The thresholds of a rule on one line: those that are 0, as the weight of a penalty, say nothing. */
+/** The thresholds of a rule on one line, without those that are 0, such as the weight of a penalty. */
 function wordsOf({ thresholds, klWeight }: ChosenUpdate): string {
   const all = [...Object.entries(thresholds), ...(klWeight ? [["KL", klWeight] as const] : [])];
   return all.map(([name, value]) => `${harmless(name)} ${Number(value.toPrecision(4))}`).join(", ");
 }
 
-/** What the rule is, whose it is, and what is read how. */
+/** The definition of the rule, its origin, and the inputs that it reads. */
 function About({ tokens, first }: { tokens: TokenSample; first: ChosenUpdate }) {
   const { tokenUpdate: update } = useSession();
   return (
@@ -140,7 +140,7 @@ function Thresholds({ chosen }: { chosen: ChosenUpdate }) {
 
 const ofRules = (many: number): string => (many === 1 ? "this rule" : `${many} rules`);
 
-/** What the update of the sample comes to, for screen readers: the aside shows it. */
+/** The totals of the sample's update, for screen readers; the aside shows them. */
 function Sums({ found }: { found: TokenUpdate | null }) {
   if (found === null) return null;
   const { up, down, lost, takenOut, tokens } = shareOf(found.sums.whole, found.sums.whole);

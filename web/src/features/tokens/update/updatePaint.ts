@@ -1,4 +1,4 @@
-/** How tokens look when they show what the step does to them, and what that is in words. */
+/** The look of tokens in the update, and its meaning in words. */
 
 import type { Session } from "../../../state/session";
 import { tint } from "../../../lib/tokens/scale";
@@ -7,7 +7,7 @@ import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Paint } from "../flow/paint";
 
 export const TAKEN_OUT = 4;
-/** By the number of the effect. */
+/** The words of each effect, by its number. */
 export const EFFECTS = [
   "not trained",
   "pushed up",
@@ -18,7 +18,10 @@ export const EFFECTS = [
 ] as const;
 const PLAIN: Paint = { background: () => "", isFirst: () => false, isSecond: () => false };
 
-/** The first rule gives the tints, and marks what it takes out; the second marks where it does something else. */
+/**
+ * The first rule gives the tints and marks the tokens that it takes out; the second marks tokens that it treats
+ * differently.
+ */
 export function updatePaint({ tokenUpdate: update }: Session): Paint {
   const [first, scale, second] = [update.first.value, update.scale.value, update.now.value[1] ?? null];
   if (first === null || scale === null) return PLAIN;

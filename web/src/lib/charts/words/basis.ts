@@ -1,13 +1,13 @@
-/** What a number of a chart rests on: how many samples, and which definition where several numbers share a name. */
+/** The basis of a chart's number: its samples, and its definition if several numbers share a name. */
 
 import type { CurveData } from "../../../api/types.gen";
 import { count, figure } from "../../numbers/numbers";
 
-/** The samples with a value, where some of the step have none; empty where each has one. */
+/** The number of samples with a value, if some samples of the step have none; else empty. */
 export const samplesWith = (some: number, all: number): string =>
   some >= all ? "" : `over ${figure(some)} of ${count(all, "sample")}`;
 
-/** The same of a point of a curve, or of its last one if it has no such point. */
+/** The same for a point of a curve, else for its last point. */
 export function samplesAt(data: Pick<CurveData, "with_value" | "samples"> | undefined, at: number): string {
   const { with_value: some, samples: all } = data ?? { with_value: null, samples: null };
   if (some === null || all === null || some.length === 0) return "";
@@ -19,14 +19,14 @@ export function samplesAt(data: Pick<CurveData, "with_value" | "samples"> | unde
 const AMBIGUOUS = /(?:^|[._/])(?:\w+_)?(?:kl|entropy|logprobs?)(?:_\w+)?$/i;
 const DERIVED = /^derived\.(mean|max)_(.*)$/;
 
-/** Which samples a share counts, where some were discarded. */
+/** The samples that a share counts, if some were discarded. */
 function countedOf({ kind, name }: { kind: string; name: string }): string {
   if (kind === "group") return "of groups with all their samples, discarded ones too";
   if (kind !== "share") return "";
   return name === "zero_advantage" ? "of the trained samples" : "of all samples, discarded ones too";
 }
 
-/** How a number was computed, where others of the same name were computed in another way; empty for all others. */
+/** How a number was computed, if others of the same name were computed differently; else empty. */
 export function definitionOf(
   { kind, name }: { kind: string; name: string },
   { hasDiscarded = false }: { hasDiscarded?: boolean } = {},

@@ -16,13 +16,13 @@ const SOURCES: Readonly<Record<string, string>> = {
   cumulative: "samples",
 };
 
-/** The source of a curve, and its own name where the title differs from it. */
+/** The source of a curve, and its own name if the title differs. */
 export function sourceOf({ kind, name, title, section }: CatalogueEntry): string {
   const own = name === "" || name === title ? "" : name;
   return [SOURCES[kind] ?? section, own].filter((one) => one !== "").join(" · ");
 }
 
-/** The entries with all words in title, name, source or section, those of the title first; all without any words. */
+/** The entries with all words in title, name, source or section, title matches first; all entries without words. */
 export function foundIn(entries: readonly CatalogueEntry[], text: string): CatalogueEntry[] {
   const words = text
     .toLowerCase()

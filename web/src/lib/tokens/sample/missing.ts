@@ -1,4 +1,4 @@
-/** What the view of a sample's tokens cannot show, and why, a sentence each. */
+/** What the view of a sample's tokens cannot show, and why, in a sentence each. */
 
 import type { TokenSample } from "./tokenSample";
 

@@ -1,20 +1,20 @@
-/** Padding at either end of a sample, which nothing shows: what says which tokens it has, and how far it reaches. */
+/** Padding at either end of a sample, which the page hides: how it is recognised, and which tokens it covers. */
 
-/** How it is known which tokens are padding, beginning with what wins. */
+/** The ways to recognise padding, in order of precedence. */
 export type PaddingBy = "attention mask" | "recorded pad token" | "pad token of the settings" | "guess";
 
 export interface Padding {
-  /** The first token behind the padding at the start. */
+  /** The first token after the padding at the start. */
   first: number;
   /** The first token of the padding at the end, or the number of tokens. */
   stop: number;
   by: PaddingBy;
 }
 
-/** What says which tokens may be padding: the pad token of the record, and that of the reader. */
+/** The pad token of the record, and that of the reader. */
 export interface PadTokens {
   recorded: number | string | null;
-  /** An id or a token as text; empty for none. */
+  /** A pad token as text, an id or a string; empty for none. */
   chosen: string;
 }
 
@@ -48,7 +48,7 @@ export function paddingOf(tokens: PaddedTokens, { recorded, chosen }: PadTokens)
   return reach(total, "guess", isNamed, (token) => isNamed(token) || isRepeated(tokens, token));
 }
 
-/** All of a sample is never padding. */
+/** A sample is never all padding. */
 function reach(
   total: number,
   by: PaddingBy,
@@ -61,7 +61,7 @@ function reach(
   return stop === 0 ? { first: 0, stop: total, by } : { first, stop, by };
 }
 
-/** True for a token without a value that is the same as the last one, if that is not the only such token. */
+/** True for a token without a value that equals the last one, if there are several such tokens. */
 function isRepeated(tokens: PaddedTokens, token: number): boolean {
   const last = tokens.total - 1;
   const isSame = (one: number, other: number): boolean =>
@@ -70,7 +70,7 @@ function isRepeated(tokens: PaddedTokens, token: number): boolean {
   return (token < last || isSame(token - 1, token)) && isSame(token, last);
 }
 
-/** What is left out, in words; empty for nothing. */
+/** The hidden padding, in words; empty for none. */
 export function paddingWords({ first, stop, by }: Padding, total: number): string {
   const parts = [first === 0 ? "" : `${first} at the start`, stop === total ? "" : `${total - stop} at the end`];
   const words = parts.filter((part) => part !== "").join(" and ");

@@ -1,12 +1,12 @@
-/** Two samples beside each other: how many tokens they begin with are the same, and their stretches from there. */
+/** Two samples side by side: the number of equal tokens at their start, and their stretches from there. */
 
 import { figure } from "../../numbers/numbers";
 import type { Segment } from "./segments";
 import type { TokenSample } from "./tokenSample";
 
 /**
- * The number of tokens that both begin with, behind their padding, by ids, else by strings; null if the records have
- * neither in common.
+ * The number of equal tokens at the start, after the padding, by ids, else by strings; null if the records share
+ * neither.
  */
 export function sharedTokens(one: TokenSample, other: TokenSample): number | null {
   const isSame = sameToken(one, other);
@@ -24,7 +24,7 @@ function sameToken(one: TokenSample, other: TokenSample): ((place: number) => bo
   return one.hasText && other.hasText ? isSame((tokens, token) => tokens.raw(token)) : null;
 }
 
-/** The stretches of a sample behind one of all that it shares, which can be folded. */
+/** The stretches of a sample, after a foldable one for the shared tokens. */
 export function behind(shared: number, { first, segments }: Pick<TokenSample, "first" | "segments">): Segment[] {
   if (shared === 0) return [...segments];
   const stop = first + shared;
@@ -35,7 +35,7 @@ export function behind(shared: number, { first, segments }: Pick<TokenSample, "f
 
 type Extent = Pick<TokenSample, "first" | "count">;
 
-/** Where two samples part, in words. */
+/** The first difference of two samples, in words. */
 export function partingWords(shared: number | null, one: Extent, other: Extent): string {
   if (shared === null) return "The records have neither token ids nor strings in common, so nothing is compared.";
   const [isEnd, isOtherEnd] = [one, other].map(({ first, count }) => first + shared === count);

@@ -1,9 +1,9 @@
-/** Token strings as people read them: the spellings of tokenizers become text, and what is invisible gets a sign. */
+/** Readable token strings: the spellings of tokenizers become text, and invisible characters get signs. */
 
 import type { TokensHeader } from "../../../api/types.gen";
 import { visible } from "../../text/invisible";
 
-/** How a framework stored the strings: as text, in the letters that stand for bytes, or with `▁` for a blank. */
+/** The spelling of the strings: text, letters for bytes, or `▁` for a blank. */
 export type Spelling = TokensHeader["spelling"];
 
 export interface Strings {
@@ -13,11 +13,11 @@ export interface Strings {
 
 /** A character of UTF-8 takes at most four bytes, so it begins at most three tokens before it ends. */
 const MOST_BYTES = 4;
-/** More of a token is in its card. */
+/** The most characters of a token; its card shows more. */
 export const SHOWN_CHARS = 200;
 const HEX_BYTE = /^<0x([\dA-F]{2})>$/;
 
-/** The byte of each letter in byte-level spelling: printable bytes stand for themselves, others begin at U+0100. */
+/** The byte of each letter in byte-level spelling: printable bytes are themselves, others begin at U+0100. */
 const BYTE_OF: ReadonlyMap<string, number> = byteLetters();
 
 function byteLetters(): Map<string, number> {
@@ -31,7 +31,7 @@ function byteLetters(): Map<string, number> {
   return result;
 }
 
-/** The bytes of a token in byte-level spelling; null if one of its letters stands for none. */
+/** The bytes of a token in byte-level spelling; null if one of its letters is not in the alphabet. */
 function bytesOf(text: string): Uint8Array | null {
   const bytes = new Uint8Array(text.length);
   for (let place = 0; place < text.length; place += 1) {
@@ -93,7 +93,7 @@ function openBefore({ at }: Strings, token: number, spelling: Spelling): Uint8Ar
   return bytes.subarray(bytes.length - openBytes(bytes));
 }
 
-/** The bytes of a token that is no whole text by itself, such as `F0 9F`; empty for others. */
+/** The bytes of a token that is not valid text on its own, such as `F0 9F`; empty for others. */
 export function partialBytes(raw: string, spelling: Spelling): string {
   const bytes = spelling === "plain" ? new Uint8Array() : added(raw, spelling);
   try {

@@ -1,4 +1,4 @@
-/** The stretches of a sample's tokens, one a turn, and the pieces of each that are drawn at once. */
+/** The stretches of a sample's tokens, one for each turn, and the chunks of each that are drawn at once. */
 
 /** A turn of the sample, as far as its tokens are concerned. */
 export interface TurnRole {
@@ -11,12 +11,12 @@ export interface Segment {
   from: number;
   stop: number;
   role: string;
-  /** False for what the model did not write: prompts, and what tools answered. */
+  /** False for tokens that the model did not write: prompts and results of tools. */
   isModel: boolean;
 }
 
 export interface TokenRun {
-  /** The first token behind the padding at the start. */
+  /** The first token after the padding at the start. */
   first: number;
   count: number;
   turn: Int32Array;
@@ -27,15 +27,15 @@ export interface TokenRun {
 
 const UNKNOWN_TURN = -1;
 const TOKENS_OF_CHUNK = 512;
-/** A chunk ends behind a line if one ends within so many tokens of its end. */
+/** A chunk ends after a line if one ends within this many tokens of its end. */
 const LINE_WITHIN = 128;
 
 const isModelTurn = ({ role, origin }: TurnRole): boolean =>
   origin === "response" && !["tool", "context", "user", "system", "environment"].includes(role);
 
 /**
- * The stretches of tokens that share a turn. Tokens of an unknown turn are the prompt's before the first token with a
- * string, for strings belong to the response, and before the first trained token; afterwards the response's.
+ * The stretches of tokens that share a turn. Tokens of an unknown turn belong to the prompt if they come before the
+ * first trained token and the first token with a string (strings belong to the response), else to the response.
  */
 export function segmentsOf(run: TokenRun, turns: (turn: number) => TurnRole | null): Segment[] {
   const begin = responseStart(run);
@@ -79,7 +79,7 @@ export function trainedOf({ first, count, lossMask }: TokenRun, series: readonly
   return flags;
 }
 
-/** Where a stretch of tokens is cut: behind a line if there is one near, since a cut shows as a new line. */
+/** The cuts of a stretch: after a line if one ends nearby, since a cut shows as a line break. */
 export function cutsOf(from: number, stop: number, endsLine: (token: number) => boolean): number[] {
   const cuts = [from];
   for (let at = from; stop - at > TOKENS_OF_CHUNK;) {

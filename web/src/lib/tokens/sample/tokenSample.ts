@@ -1,4 +1,4 @@
-/** The tokens of a whole sample: what the page shows of them, put together from what the server sent. */
+/** The tokens of a whole sample, assembled from the pages that the server sent. */
 
 import type { MaskRuleInfo, TokenArray, TokensHeader, UpdateRuleInfo } from "../../../api/types.gen";
 import { inFlow, partialBytes, type Spelling, textOf } from "./readable";
@@ -35,7 +35,7 @@ export const FLAGS: ReadonlySet<string> = new Set([
   "is_masked_low",
 ]);
 const MASKS: ReadonlySet<string> = new Set(["loss_mask", "attention_mask"]);
-/** What the first choice of a series is, as far as a sample has it. */
+/** The series to begin with, in order of preference. */
 export const FIRST: readonly string[] = [
   "kl_k3",
   "kl",
@@ -47,10 +47,10 @@ export const FIRST: readonly string[] = [
   "logprobs",
 ];
 
-/** The log-probabilities of the policy: the first that a sample has says which tokens count without a mask. */
+/** The log-probabilities of the policy: without a mask, the first series that a sample has says which tokens count. */
 const POLICY = ["trainer_logprobs", "old_logprobs", "logprobs"];
 
-/** The order of a table's rows, as far as a sample has them; the others follow. */
+/** The order of a table's rows; other series follow. */
 const ROWS = [
   "token_rewards",
   "log_ratio",
@@ -63,16 +63,16 @@ const ROWS = [
 ];
 
 export class TokenSample {
-  /** The first token: those before are padding, which nothing shows. */
+  /** The first shown token: earlier ones are padding. */
   readonly first: number;
   /** The number of tokens, with the padding at the start and without that at the end. */
   readonly count: number;
-  /** What is left out as padding, in words; empty for nothing. */
+  /** The hidden padding, in words; empty for none. */
   readonly padding: string;
   readonly segments: readonly Segment[];
   /** 1 for each token that the update counts. */
   readonly trained: Uint8Array;
-  /** Where drawings along the position begin: at the first trained token; the prompt before it has nothing to draw. */
+  /** The first token of the strip and the heat map: the first trained token, because the prompt has nothing to draw. */
   readonly start: number;
   readonly series: readonly Series[];
   readonly rules: readonly MaskRuleInfo[];
@@ -124,7 +124,7 @@ export class TokenSample {
     return this.series.find((one) => one.name === name) ?? null;
   }
 
-  /** The series to begin with: the reader's own, else the one that says most. */
+  /** The series to begin with: the reader's own, else the most informative one. */
   usual(wanted: string): Series | null {
     const names = [wanted, ...FIRST];
     const found = names.map((name) => this.named(name)).find((one) => one !== null);
@@ -161,7 +161,7 @@ export class TokenSample {
     return this.#text === null || token < this.#firstString() ? null : textOf({ at: this.#text }, token, this.spelling);
   }
 
-  /** The bytes of a token that is no whole text by itself, such as `F0 9F`; empty for others. */
+  /** The bytes of a token that is not valid text on its own, such as `F0 9F`; empty for others. */
   bytes(token: number): string {
     return this.#partial[String(this.id(token))] ?? partialBytes(this.raw(token) ?? "", this.spelling);
   }
@@ -185,7 +185,7 @@ export class TokenSample {
 
   #first: number | null = null;
 
-  /** Strings are those of the last tokens: those before have none. */
+  /** Strings belong to the last tokens: earlier ones have none. */
   #firstString(): number {
     this.#first ??= firstWithString(this.#text, this.count);
     return this.#first;
@@ -219,7 +219,7 @@ interface Joined {
   text: ((token: number) => string) | null;
 }
 
-/** One page for all. A single page stays as it is, a view of what was sent. */
+/** Joins pages. A single page stays a view of the server's bytes. */
 function joined(pages: readonly Page[]): Joined {
   const [first] = pages;
   if (first === undefined) return { total: 0, ids: null, turn: new Int32Array(), series: [], text: null };

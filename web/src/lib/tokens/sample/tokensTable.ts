@@ -3,7 +3,7 @@
 import type { TokenSample } from "./tokenSample";
 
 const OWN = ["position", "id", "text", "role", "mask"];
-/** What a spreadsheet takes for a formula. */
+/** Texts that a spreadsheet takes for a formula. */
 const FORMULA = /^[=+\-@\t\r\n]/;
 
 /** A header, and a line for each token but padding; between commas or tabs. */

@@ -1,21 +1,21 @@
-/** Series as rows of a heat map that shows all tokens at once, in as many cells as there is room for. */
+/** Series as rows of a heat map that shows all tokens at once, in as many cells as fit. */
 
 import { FLAGS, FIRST, type Series, type TokenSample } from "../sample/tokenSample";
 import { levelOf, SAME, scaleOf, sorted, type TokenScale, usualScale } from "../scale";
 import { columnOf } from "./strip";
 
-/** What a row shows: a level in each cell, `NO_LEVEL` without a value. */
+/** A row: a level in each cell, `NO_LEVEL` without a value. */
 export interface HeatRow {
   levels: Int8Array;
   isTwoSided: boolean;
 }
 
-/** So many tokens in a cell always have one that stands out. */
+/** With this many tokens in a cell, one always stands out. */
 const CROWDED = 4;
 
 /**
- * The row of a series in so many cells at most, with the worst value of the trained tokens in each. Where cells hold
- * many tokens, what stands out does so among these worst values, and not among all.
+ * The row of a series in at most `cells` cells, each with the worst value of its trained tokens. If cells hold many
+ * tokens, a cell stands out among these worst values, not among all values.
  */
 export function heatRow(
   { name, values: all }: Series,
@@ -37,7 +37,7 @@ export function heatRow(
   return { levels: Int8Array.from(values, (value) => levelOf(own, value)), isTwoSided: own.middle !== null };
 }
 
-/** In each cell the value of a trained token that is furthest to the side where tints grow; NaN without one. */
+/** For each cell, the worst value of a trained token, on the side where tints grow; NaN without one. */
 export function worstOf(
   values: Float64Array,
   trained: Uint8Array,
@@ -58,7 +58,7 @@ export function worstOf(
   return found;
 }
 
-/** The series that say most, as the table orders them: those that vary among tokens, without flags and differences. */
+/** The most informative series, in the order of the table: series that vary, without flags and differences. */
 export function telling(tokens: TokenSample, most: number, except: string): Series[] {
   const rank = ({ name }: Series): number => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
   const found: Series[] = [];
@@ -70,7 +70,7 @@ export function telling(tokens: TokenSample, most: number, except: string): Seri
   return tokens.rows().filter((one) => found.includes(one));
 }
 
-/** True once two trained tokens have different values; ends at the second one that does. */
+/** True if two trained tokens have different values. */
 function varies(values: Float64Array, trained: Uint8Array): boolean {
   let first = NaN;
   for (let token = 0; token < trained.length; token += 1) {

@@ -7,7 +7,7 @@ export interface Strip {
   mean: Float32Array;
   /** The greatest strength in each column, from 0 to 1; NaN without a value. */
   up: Float32Array;
-  /** The same on the lower side of a scale with two; 0 otherwise. */
+  /** The same on the lower side of a scale with two sides; else 0. */
   down: Float32Array;
 }
 
@@ -51,7 +51,7 @@ export function flaggedColumns(flags: Uint8Array, columns: number): number[] {
   return found;
 }
 
-/** Of the tokens around a place, the one whose value is strongest: a press on a peak means the peak. */
+/** The token with the strongest value around a place: a press near a peak means the peak. */
 export function peakNear(
   values: Float64Array,
   trained: Uint8Array,
