@@ -7,7 +7,7 @@ export interface ActionEntry {
   words: string;
   /** As printed on the key; empty without a key. */
   label: string;
-  /** Whether the action applies at the moment. */
+  /** True if the action applies now. */
   can: () => boolean;
   act: () => void;
 }

@@ -21,7 +21,7 @@ export function connect(): void {
       const wasUp = isConnected.peek() === true;
       isConnected.value = isUp;
       if (isUp) isSignedOut.value = isLocked.value = false; // another tab may have signed in
-      // The stream does not repeat earlier events: those while it was down, or between the page's first request and its
+      // The stream does not repeat events from while it was down, or from between the page's first request and its
       // first event.
       if (isUp && !wasUp) void Promise.all([loadRuns(), loadMarks().then(sendAgain)]);
     },

@@ -103,7 +103,7 @@ export class GroupStore extends Store {
     const at = ids.indexOf(this.session.place.now.peek().sample ?? "");
     const to = ids[at + by];
     if (at < 0) return false;
-    if (to === undefined) return this.session.place.now.peek().only.length > 0; // among chosen ones the last is the end
+    if (to === undefined) return this.session.place.now.peek().only.length > 0; // the last chosen sample is the end
     this.session.place.go({ sample: to });
     return true;
   }
@@ -115,7 +115,7 @@ export class GroupStore extends Store {
 
   readonly #round = signal(0);
 
-  /** Changes with the samples of the step: when somebody brings the list up to date, never before. */
+  /** Changes with the samples of the step, once the reader brings the list up to date. */
   readonly #stamp = computed(() => this.session.list.now.value?.stamp ?? 0);
 
   start(): void {

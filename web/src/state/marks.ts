@@ -51,7 +51,7 @@ export interface UnsavedMark {
 /** By run id and name, as `pending`. */
 export const unsavedMarks = signal<ReadonlyMap<string, UnsavedMark>>(new Map());
 
-/** Changes made here that are under way, by run id and name. */
+/** Unsent changes made here, by run id and name. */
 const pending = signal<ReadonlyMap<string, MarkValue>>(new Map());
 let version = 0;
 /** True once the marks have been loaded for the first time. */
@@ -74,13 +74,13 @@ function itemOf(subject: Subject): StateItem | undefined {
 /** True if the team sees it. */
 export const isShared = (subject: Subject): boolean => itemOf(subject)?.shared === true;
 
-/** What others of a team share of it, the newest first. */
+/** What other people of the team share, the newest first. */
 export function fromOthers(subject: Subject): readonly StateItem[] {
   const key = storedKey(subject);
   return key === null ? [] : sharedByOthers(key);
 }
 
-/** The value of a mark, including changes under way. */
+/** The value of a mark, including unsent changes. */
 export function markValue(subject: Subject): MarkValue {
   const waiting = pending.value.get(localKey(subject));
   if (waiting !== undefined) return waiting;
@@ -118,8 +118,8 @@ export const changeRun = async (run: string, change: Partial<RunMark>): Promise<
 export const changeSample = async (run: string, id: string, change: Partial<SampleMark>): Promise<void> =>
   put(ofSample(run, id), { ...sampleMark(run, id), ...change });
 /**
- * Change a text after some time of writing: `before` is its value at the start of the writing. If another change came
- * in between, nothing is overwritten; the page offers both.
+ * Change a text after a while of writing: `before` is its value when writing began. If another change came in between,
+ * nothing is overwritten; the page offers both.
  */
 export async function changeText(
   subject: Subject,
@@ -139,7 +139,7 @@ export async function changeText(
 export const changeSetting = async (name: string, value: Record<string, unknown>): Promise<void> =>
   put(ofSetting(name), value);
 
-/** The name of a run: the person's own name for it, else one that others share, else the run's. */
+/** The name of a run: the person's own name for it, else a name that others share, else the name of its folder. */
 export const nameOf = (item: RunItem): string =>
   runMark(item.id).name ||
   (fromOthers(ofRun(item.id)).find((one) => (one.run_mark?.name ?? "") !== "")?.run_mark?.name ?? ownNameOf(item));
@@ -181,9 +181,7 @@ async function loadAll(): Promise<void> {
   }
 }
 
-/**
- * Load the changes, in as many parts as the server sends, and show them at once: otherwise a list would move with each.
- */
+/** Load the changes, in all parts that the server sends, and show them together, so that a list moves only once. */
 async function loadSince(): Promise<void> {
   let reply = await getState(version);
   const isOther = reply.version < version; // the server now uses another file
@@ -216,7 +214,7 @@ export async function put(subject: Subject, value: MarkValue): Promise<void> {
   const target = isEmpty(value) ? null : value;
   unsavedMarks.value = without(unsavedMarks.peek(), key);
   pending.value = new Map(pending.peek()).set(key, target);
-  if (!mayWrite.peek()) return; // what a reader of a team changes lasts for this visit
+  if (!mayWrite.peek()) return; // changes of a team's reader last for this visit
   await inTurn(key, async () => send(subject, target));
   if (pending.peek().get(key) === target && !unsavedMarks.peek().has(key)) pending.value = without(pending.peek(), key);
 }
@@ -259,11 +257,11 @@ async function send(subject: Subject, value: MarkValue): Promise<void> {
     const failure = asApiError(error);
     const theirs = failure.status === 409 && isConflict(failure.body) ? failure.body.item : undefined;
     if (theirs === undefined) {
-      // The browser stores settings, too.
+      // The browser stores settings as well.
       if (kind !== "setting")
         unsavedMarks.value = new Map(unsavedMarks.peek()).set(localKey(subject), { subject, value, error: failure });
     } else if (kind === "setting") {
-      // The last choice of a person counts; other fields that another tab chose stay.
+      // The person's last choice counts; fields that another tab chose stay.
       const chosen = changes(stored === undefined ? null : valueOf(stored), value);
       take(theirs);
       await send(subject, { ...valueOf(theirs), ...chosen });

@@ -64,7 +64,7 @@ export const placeOfRun = (id: string): number => places.value.get(id) ?? -1;
 /** The run with this id, if it is open. */
 export const runOf = (id: string | null | undefined): RunItem | undefined => runs.value?.[placeOfRun(id ?? "")];
 
-/** The names of those runs that share theirs, by id: behind as many folders above them as they need to differ. */
+/** The names of runs that share a name, by id: each with as many parent folders as it needs to differ. */
 const longNames = computed(() => {
   const byName = new Map<string, RunItem[]>();
   for (const item of runs.value ?? []) byName.set(item.name, [...(byName.get(item.name) ?? []), item]);
@@ -90,7 +90,7 @@ export function changedS(item: RunItem): number | null {
   return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
 }
 
-/** The place that a run opens at: its rollouts, or its metrics if it has nothing else. */
+/** The page that a run opens on: its rollouts, or its metrics if it has nothing else. */
 export const placeOf = (item: RunItem): Pick<Place, "page" | "run"> => ({
   page: item.has_metrics_alone ? "metrics" : "rollouts",
   run: item.id,

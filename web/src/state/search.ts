@@ -27,11 +27,11 @@ const TAB = Array.from(crypto.getRandomValues(new Uint8Array(12)), (byte) => byt
 );
 
 export interface Results {
-  /** The request, and the place that it came from: links back lead there. */
+  /** The request, and the place that it came from, to which links lead back. */
   key: string;
   home: Partial<Place>;
   request: SearchRequest;
-  /** The progress; null before the first event. */
+  /** The progress; null until the first event. */
   now: Omit<SearchEvent, "hits" | "transcripts" | "found_since"> | null;
   /** For one run: the number of matching samples by split and step. */
   bySplit: ReadonlyMap<string, ReadonlyMap<number, number>>;

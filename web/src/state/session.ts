@@ -1,6 +1,6 @@
 /**
- * One view of a run: its place, and everything that follows from it. Two sessions share only what belongs to the whole
- * page: the server's runs, the person's marks, settings, the login and the stream of events.
+ * One view of a run: its place, and all stores that depend on it. Sessions share only the stores of the whole page: the
+ * server's runs, the person's marks, settings, the login and the stream of events.
  */
 
 import { effect } from "@preact/signals";

@@ -11,7 +11,7 @@ let isConnecting = false;
 /** Load the runs, and listen for changes. */
 export async function start(): Promise<void> {
   if (isLocked.peek()) return;
-  const marks = loadMarks(); // many marks take time, and nothing else waits for them
+  const marks = loadMarks(); // many marks take time, so nothing else waits for them
   await loadRuns();
   if (!isLocked.peek() && !isConnecting) {
     isConnecting = true;

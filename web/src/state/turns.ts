@@ -1,8 +1,8 @@
-/** Work on the same thing takes turns: each change of a mark names the version that the change before it made. */
+/** A queue for each mark: each change names the version that the previous change made. */
 
 const queues = new Map<string, Promise<unknown>>();
 
-/** Do something after all that was asked of the same thing before, whether that succeeded or not. */
+/** Run a task after all earlier tasks of the same key, whether they succeeded or not. */
 export async function inTurn(key: string, work: () => Promise<void>): Promise<void> {
   const turn = (queues.get(key) ?? Promise.resolve()).catch(() => undefined).then(work);
   queues.set(key, turn);

@@ -20,7 +20,7 @@ export async function drawn(what: ComponentChild, session = createSession()): Pr
 
 /** Wait until effects have run and the page is drawn again. */
 export async function settled(): Promise<void> {
-  // In short turns: a chain of timers gets equally far on a busy machine and on an idle one.
+  // In short turns: a chain of timers advances equally on a busy and on an idle machine.
   for (let turns = 0; turns < 6; turns += 1) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 

@@ -152,7 +152,7 @@ export function samplesReply(samples: SampleItem[], more: Partial<SamplesReply> 
   };
 }
 
-/** A list at the place of a session. */
+/** A list for the place of a session. */
 export function listing(session: Session, more: Partial<Listing>): Listing {
   const scope = session.list.scopeAt(session.place.now.peek());
   if (scope === null) throw new Error("a step is a scope");

@@ -1,4 +1,4 @@
-/** A fresh page for each file of tests: they share a process, which is quick to start, and nothing else. */
+/** A fresh page for each test file: the files share a process, for a quick start, and nothing else. */
 
 import { afterAll, vi } from "vitest";
 import { render } from "preact";

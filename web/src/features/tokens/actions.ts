@@ -14,7 +14,7 @@ import { copyTokens, saveTokens } from "./TokensFile";
 export const TOKENS_ID = "tokens";
 const ORIGINS = ["recorded", "derived", "difference"];
 
-/** Whether an action of the view applies at the moment. */
+/** True if an action of the view applies now. */
 export function appliesToTokens({ tokens, tokenLook: look, place }: Session, action: TokenAction): boolean {
   const now = tokens.now.peek();
   if (!tokens.isWanted.peek() || now === null || now.count === 0) return false;

@@ -25,7 +25,7 @@ export async function unlock(token: string): Promise<boolean> {
   }
 }
 
-/** Use the token of the printed address; a tab that shows this server already may open the link as well. */
+/** Use the token of the printed address, which may also be opened in a tab that shows this server already. */
 export async function startLogin(begin: () => Promise<void>): Promise<void> {
   onLocked(() => {
     isLocked.value = true;

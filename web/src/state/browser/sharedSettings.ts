@@ -1,7 +1,4 @@
-/**
- * The settings that follow the person instead of the browser: stored on the server with the person's marks, and loaded
- * from there.
- */
+/** The settings that follow the person instead of the browser: the server stores them with the person's marks. */
 
 import { effect, untracked } from "@preact/signals";
 import { areMarksLoaded, changeSetting, settingOf } from "../marks";
@@ -15,7 +12,7 @@ function personal(of: object): Record<string, unknown> {
 }
 
 export function startPersonal(): void {
-  // The tab of a choice sends it, and waits until the previously stored settings are known.
+  // The tab in which a choice was made sends it, after it has loaded the stored settings.
   effect(() => {
     const chosen = personal(unsent.value);
     if (!areMarksLoaded.value || Object.keys(chosen).length === 0) return;

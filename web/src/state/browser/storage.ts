@@ -20,7 +20,7 @@ export function store(name: string, choice: ReadonlySignal<unknown>): void {
     try {
       localStorage.setItem(name, text);
     } catch {
-      // as above
+      // the storage is closed
     }
   });
 }

@@ -1,4 +1,4 @@
-/** How the reader likes to see tokens: series, scales and rules. Stored in this browser. */
+/** The reader's preferences for tokens: series, scales and rules. Stored in this browser. */
 
 import { signal } from "@preact/signals";
 import { isRecord } from "../../lib/data/record";
@@ -19,7 +19,7 @@ export interface TokenChoice {
 
 const USUAL: TokenChoice = { series: "", scales: {}, rules: null, isMore: false };
 const KEY = "rolloupe.tokens";
-/** Older scales are forgotten. */
+/** The most stored scales: older ones are dropped. */
 const MOST_KEPT = 60;
 const KINDS = ["linear", "symmetric", "log"] as const;
 const ENDS = ["out", "all", "clip", "fixed"] as const;

@@ -1,4 +1,4 @@
-/** Goes from sample to sample in the order of the list, also before the list knows their places. */
+/** Moves from sample to sample in the order of the list, even before the list knows their places. */
 
 import { computed, untracked } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
@@ -18,10 +18,10 @@ export class BrowseStore extends Store {
       : null,
   );
 
-  /** A wish to go on that came before the list knew the place of the sample. It comes true once the list knows it. */
+  /** A move that waits until the list knows the place of the sample. */
   #wish: { sample: string; by: number } | null = null;
 
-  /** Go so many samples on in the order of the list. */
+  /** Move by a number of samples in the order of the list. */
   async goOn(difference: number): Promise<void> {
     const here = this.#list.position.peek();
     const list = this.#list.now.peek();
@@ -34,7 +34,7 @@ export class BrowseStore extends Store {
     }
     const at = here + difference;
     if (at < 0 || at >= list.total) return;
-    // Samples of a group stand together, so that the next one is in this row or in one beside it.
+    // Samples of a group are adjacent, so the next one is in this row or a neighbouring row.
     if (list.mode !== "groups") await this.goToRow(at);
     else if (idAt(list, at) !== undefined) this.session.place.go({ sample: idAt(list, at) ?? null });
     else await this.goToRow(row + Math.sign(difference), difference < 0);
@@ -49,7 +49,7 @@ export class BrowseStore extends Store {
     this.#narrowed = sample === null ? null : { sample, where };
   }
 
-  /** Go to a row: to its sample, or to the first one of its group, or the last. */
+  /** Go to a row: to its sample, or to the first or last sample of its group. */
   async goToRow(row: number, atEnd = false): Promise<void> {
     const list = this.#list.now.peek();
     if (list === null || row < 0 || row >= list.rows) return;
@@ -93,7 +93,7 @@ export class BrowseStore extends Store {
     const isAnswered = await this.#list.find(list, sample);
     const now = this.#list.now.peek();
     if (this.#list.position.peek() !== null || now === null) return;
-    if (this.#wish?.sample === sample) this.#wish = null; // the list has not got it
+    if (this.#wish?.sample === sample) this.#wish = null; // the list lacks it
     if (
       !isAnswered ||
       now.key !== list.key ||
@@ -106,7 +106,7 @@ export class BrowseStore extends Store {
   }
 }
 
-/** The id of the sample at a place, if known. The last ones of large groups are not. */
+/** The id of the sample at a place, if known. The list does not know the last samples of large groups. */
 export function idAt(list: Listing, at: number): string | undefined {
   if (list.mode !== "groups") return itemAt(list, at)?.id;
   const group = groupAt(list, rowOf(list, at) ?? -1);

@@ -31,14 +31,14 @@ export class FilterStore extends Store {
     this.session.place.go({ where });
   }
 
-  /** Look at other steps. The open sample stays if it is one of theirs. */
+  /** Look at other steps. The open sample stays if it belongs to them. */
   widen(extent: Extent): void {
     const { sample, where } = this.session.place.now.peek();
     this.session.browse.keepIfHeld(sample, where);
     this.session.place.go({ extent });
   }
 
-  /** What the menu of a value offers, each as the filter that it would make. */
+  /** The choices of the menu of a value, each with its filter. */
   choices({ column, value }: Offer): { words: string; where: string }[] {
     const isNumber = this.session.columns.named(column)?.kind === "number" || typeof value === "number";
     const { where } = this.session.place.now.peek();

@@ -10,7 +10,7 @@ import { asApiError } from "../browser/login";
 import { Store } from "../store";
 import { PAGE, type Page } from "./pages";
 
-const KEPT_PAGES = 120; // of all lists together
+const KEPT_PAGES = 120; // of all cached lists together
 
 export interface Listing extends Pick<SamplesReply, "pending" | "discarded" | "reasons"> {
   scope: Scope;
@@ -32,7 +32,7 @@ export interface Listing extends Pick<SamplesReply, "pending" | "discarded" | "r
   stamp: number;
 }
 
-/** A list holds no more pages than these: a reader who scrolls through millions of rows looks at few of them. */
+/** The most pages that a list keeps: a reader who scrolls through millions of rows looks at few of them. */
 export const MOST_PAGES = 60;
 
 export class ListStore extends Store {
@@ -44,7 +44,9 @@ export class ListStore extends Store {
 
   readonly scopeAt = (at: Place): Scope | null => scopeOf(at, this.session.view.shownColumns.peek());
 
-  /** The splits that have shown a group of several samples: a step that has just begun is of no other kind. */
+  /**
+   * The splits that have shown a group of several samples, so that a step that has just begun keeps the list of groups.
+   */
   readonly #grouped = new Set<string>();
 
   /** The scope of the address; null if it names none. The same object as long as the scope is the same. */
@@ -54,7 +56,7 @@ export class ListStore extends Store {
 
   readonly scope = computed<Scope | null>(() => JSON.parse(this.#scopeKey.value) as Scope | null);
 
-  /** Changes of a run must not move the list, so the list looks only at this. */
+  /** The list depends only on this, because changes of a run must not move it. */
   readonly #isRunKnown = computed(() => this.session.run.now.value !== null);
 
   /** True while the list shows another scope than that of the address. */
@@ -91,7 +93,7 @@ export class ListStore extends Store {
     if (of !== null) await this.#show(of, true);
   }
 
-  /** Fetch the list again after its stamp has changed; if it says the same as before, it takes that stamp. */
+  /** Fetch the list again after its stamp has changed; an unchanged list takes the new stamp. */
   async confirm(): Promise<void> {
     const list = this.now.peek();
     if (list === null) return;
@@ -156,9 +158,9 @@ export class ListStore extends Store {
   }
 
   /**
-   * Add a page to the list while it is still shown; true if it was added. A list requests nothing twice: the page
-   * around a sample may lack it, which would never end. A page of another moment means that the list has moved: load it
-   * again.
+   * Add a page to the list while it is still shown; true if it was added. A list never requests a page twice, or a page
+   * that lacks the sample it was requested for would be requested forever. A page of another moment means that the list
+   * has moved: load it again.
    */
   async #add(list: Listing, what: string, fetched: () => Promise<Page>): Promise<boolean> {
     if (list.requests.has(what)) return false;
@@ -209,7 +211,7 @@ function listed(of: Scope, page: Page): Listing {
   return { ...bare, ...added(bare, page) };
 }
 
-/** The pages of a list and one more. Of too many, drops the furthest, but not the one that `stays`. */
+/** The pages of a list and one more. If there are too many, drops the furthest page, but never `stays`. */
 function added(list: Listing, { kind, reply }: Page, stays = -1): Pick<Listing, "pages" | "groups"> {
   const at = Math.floor(reply.offset / PAGE);
   if (kind === "groups")

@@ -1,4 +1,4 @@
-/** Asks for pages of a list, and how far they are: a filter over a large run takes seconds. */
+/** Requests pages of a list and their progress: a filter over a large run takes seconds. */
 
 import { signal } from "@preact/signals";
 import { getGroups, getProgress, getSamples } from "../../api";
@@ -15,7 +15,7 @@ const EACH_MS = 200;
 export type Page = { kind: "groups"; reply: GroupsReply } | { kind: "samples"; reply: SamplesReply };
 
 export class PagesStore extends Store {
-  /** How far the list is that the reader waits for; null while nobody waits for long. */
+  /** The progress of the list that the reader waits for; null without a long wait. */
   readonly counting = signal<Progress | null>(null);
 
   /** One page of rows; with `around`, the page with that sample. */
@@ -26,7 +26,7 @@ export class PagesStore extends Store {
       : { kind: "samples", reply: await this.#followed(getSamples(of.run, query), of.run, "samples", query) };
   }
 
-  /** Wait for a page, and ask meanwhile how far it is. */
+  /** Wait for a page, and meanwhile ask for its progress. */
   async #followed<T>(page: Promise<T>, ...asked: Parameters<typeof getProgress>): Promise<T> {
     let isOver = false;
     const follow = async () => {
@@ -37,7 +37,7 @@ export class PagesStore extends Store {
         if (!isOver && now.of > 0) this.counting.value = now;
       }
     };
-    follow().catch(() => undefined); // the page itself says what is wrong
+    follow().catch(() => undefined); // the request of the page reports the error
     try {
       return await page;
     } finally {

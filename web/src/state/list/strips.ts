@@ -1,4 +1,4 @@
-/** The strips of the groups in the list: which of the columns have room, and what the colours of each mean. */
+/** The strips of the groups in the list: the columns that fit, and the meaning of their colours. */
 
 import { computed, signal } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
@@ -8,14 +8,14 @@ import { type Column, type Laid, laid } from "../../lib/list/strips";
 import { SHORT } from "../run/columns";
 import { Store } from "../store";
 
-/** A name in little room, as a title. */
+/** The most characters of a name as a title. */
 const titled = (words: string | undefined): string | undefined =>
   words && words.charAt(0).toUpperCase() + words.slice(1);
 
-/** The room for the colours of a scale between its ends, in signs. */
+/** The width of the colours of a scale between its ends, in characters. */
 const RAMP_SIGNS = 1;
 
-/** A column of the list: the place of its values among those of a group, and what their colours mean. */
+/** A column of the list: the index of its values among those of a group, and the meaning of their colours. */
 export interface Shown extends Column {
   at: number;
   scale: Scale;
@@ -26,7 +26,7 @@ export type Strips = Laid<Shown>;
 const NONE: Strips = { strips: [], isBeside: true, lines: 1 };
 
 export class StripsStore extends Store {
-  /** How wide the list is; `isAlone`: on a screen that has room for nothing else. */
+  /** The width of the list; `isAlone`: on a screen without room for anything else. */
   readonly room = signal({ px: 0, isAlone: false });
 
   readonly now = computed<Strips>(() => {
@@ -55,8 +55,8 @@ export class StripsStore extends Store {
   });
 
   /**
-   * The scale of a column's colours. If the run does not tell its range, as for later metrics, the values in the list
-   * do.
+   * The scale of a column's colours, from the range of the run; if that is unknown, as for new metrics, from the values
+   * in the list.
    */
   #colours(name: string, page: readonly GroupItem[], at: number): Scale {
     const words = this.session.columns.scale(name);

@@ -13,7 +13,7 @@ export function placeInAddress(): Place {
   return parse(path.startsWith(BASE) ? path.slice(BASE.length) : path, location.search);
 }
 
-/** What an address has for a step that is no whole number; empty if it has none, or a number. */
+/** The step of an address if it is not a whole number; else empty. */
 function unreadStep(query: string): string {
   const params = new URLSearchParams(query);
   const step = params.get("step") ?? "";
@@ -48,12 +48,11 @@ export class PlaceStore extends Store {
   #late: string | null = null;
 
   /**
-   * The place that links start from. It lags by a frame too: all links are rewritten with it, and nobody follows one
-   * sooner.
+   * The place that links start from. It also lags by a frame: it rewrites all links, and nobody follows a link sooner.
    */
   readonly #linked = signal<Place>(START);
 
-  /** True if this session has the address of the page: of several sessions on a page, one has it. */
+  /** True if this session has the address of the page; of several sessions, only one has it. */
   #isAddressed = false;
 
   #leaving: () => void = () => undefined;
@@ -100,13 +99,13 @@ export class PlaceStore extends Store {
 
   /**
    * Go somewhere. `replace` for the page's own choices, so that Back does not lead to an incomplete address; `late` for
-   * what follows a slider.
+   * moves that follow a slider.
    */
   go(change: Partial<Place>, how: "push" | "replace" | "late" = "push"): void {
     const next = moved(this.now.peek(), change);
     const address = BASE + format(next);
     if (address === (this.#late ?? location.pathname + location.search)) how = "replace";
-    // Browsing is one move, however many samples it passes: Back leads to its start.
+    // Browsing through any number of samples is one move: Back leads to its start.
     const leaf = how === "push" ? leafed(change) : "";
     const { what, at } = this.#lastLeaf;
     const isSameMove = leaf !== "" && leaf === what && performance.now() - at < LEAF_MS;

@@ -1,6 +1,6 @@
 /**
- * Whether a run continues: running, stalled, ended, or unknown. Its own marker decides, or growth that this viewer saw
- * within the run's rhythm. The time of a file alone does not: it may be that of a copy.
+ * The activity of a run: running, stalled, ended, or unknown. Its own marker decides, or recent growth that this viewer
+ * saw. The time of a file alone does not decide, because it may be the time of a copy.
  */
 
 import type { RunItem } from "../../api/types.gen";
@@ -8,11 +8,11 @@ import { changedS } from "../runs";
 
 export type Activity = "running" | "stalled" | "ended" | "unknown";
 
-/** `seconds` since its files changed, null if unknown; after `quiet` such seconds it counts as ended. */
+/** `seconds` since its files changed, null if unknown; after `quiet` seconds it counts as ended. */
 export function activity(ending: string, seconds: number | null, quiet: number, hasGrown: boolean): Activity {
   if (ending === "ended") return "ended";
   if (seconds !== null && seconds < quiet && (hasGrown || ending === "open")) return "running";
-  // A trainer that marks its end, but did not, has not ended well.
+  // A trainer that usually marks its end, and did not, was interrupted.
   return ending === "open" ? "stalled" : "unknown";
 }
 

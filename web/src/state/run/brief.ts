@@ -1,4 +1,4 @@
-/** What is worth saying of the run in three sentences, once all of it is indexed. */
+/** The brief of the run, in at most three sentences, once all of it is indexed. */
 
 import { signal, untracked } from "@preact/signals";
 import { askBrief } from "../../api/routes.gen";
@@ -7,21 +7,21 @@ import { Store } from "../store";
 
 /** The list and the sample come first. */
 const AFTER_MS = 600;
-/** A run that grows is asked again no sooner. */
+/** The least time between two requests for a run that grows. */
 const AGAIN_MS = 20_000;
 
 export class BriefStore extends Store {
   /** The brief of the run, once it is known. */
   readonly now = signal<Brief | null>(null);
 
-  /** Why the server has no brief; empty if nothing went wrong. */
+  /** Why there is no brief; empty without an error. */
   readonly error = signal("");
 
-  /** The run that was asked about last, and its newest step then. */
+  /** The run of the last request, and its newest step then. */
   #asked = "";
   #timer = 0;
 
-  /** Ask for each run, and again when it has grown. */
+  /** Request the brief of each run, and again when it has grown. */
   start(): void {
     this.session.effect(() => {
       const item = this.session.run.now.value;

@@ -1,4 +1,4 @@
-/** What the reward of the run pays for: how many suspects there are, and what a person set aside as no hack. */
+/** The findings of the run: the number of suspects, and the findings that a person set aside as no hack. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { askFindings } from "../../api/routes.gen";
@@ -12,14 +12,14 @@ const PAGE = "findings";
 /** The list of samples comes first. */
 const AFTER_MS = 600;
 
-/** Why a finding is no hack, who says so, and since when, in milliseconds. */
+/** Why a finding is no hack, who says so, and when, in milliseconds. */
 export interface Aside {
   why: string;
   who: string;
   since: number;
 }
 
-/** What identifies a finding from one search to the next. */
+/** The key that identifies a finding across searches. */
 export const nameOfFinding = ({ phrase, behaviour }: Pick<Finding, "phrase" | "behaviour">): string =>
   behaviour || phrase;
 
@@ -56,7 +56,7 @@ export class FindingsStore extends Store {
 
   #asked = "";
 
-  /** Ask once for each run, when all of it is scanned. */
+  /** Request the findings of each run once, when all of it is scanned. */
   start(): void {
     this.session.effect(() => {
       const item = this.session.run.now.value;
@@ -76,7 +76,7 @@ export class FindingsStore extends Store {
     try {
       this.found.value = await askFindings(run, {});
     } catch {
-      // The page of findings says why.
+      // The page of findings shows the error.
     }
   }
 }

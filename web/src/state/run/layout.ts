@@ -15,7 +15,7 @@ import { Store } from "../store";
 
 const PAGE = "metrics";
 
-/** What the address has for what is empty, so that it is not taken for what the person keeps. */
+/** The values that stand for "empty" in the address, where a missing value means the person's own. */
 const EMPTY: OfAll = { x: STEP, by: "-" };
 
 const NAMES = ["x", "by"] as const;
@@ -24,7 +24,7 @@ const wordsOf = (charts: readonly Chart[] | null): string => JSON.stringify(char
 
 interface Taken {
   title: string;
-  /** The charts before. */
+  /** The previous charts. */
   before: readonly Chart[] | null;
 }
 
@@ -37,7 +37,7 @@ export class LayoutStore extends Store {
   /** The person's own charts for the run; null for the usual ones. */
   readonly own = computed<readonly Chart[] | null>(() => chartsIn(this.#stored.value));
 
-  /** What stands across all charts, as text; empty for the step. */
+  /** x of all charts, as text; empty for the step. */
   readonly x = computed<string>(() => this.#now("x"));
 
   /** The key of configurations that groups the runs; empty for none. */
@@ -59,7 +59,7 @@ export class LayoutStore extends Store {
 
   readonly #taken = signal<(Taken & { run: string | null; after: string }) | null>(null);
 
-  /** The chart that was taken away last, as long as nothing has changed since; null for none. */
+  /** The chart that was removed last, until the next change; null for none. */
   readonly taken = computed<Taken | null>(() => {
     const taken = this.#taken.value;
     const isNow = taken?.run === this.session.place.now.value.run && taken.after === wordsOf(this.charts.value);
@@ -75,14 +75,14 @@ export class LayoutStore extends Store {
 
   readonly #preview = signal<(Taken & { run: string | null; after: string }) | null>(null);
 
-  /** Charts that are shown and not kept, by the title of the one that a person looks at; null for none. */
+  /** Charts that are shown but not kept, with the title of the one that a person looks at; null for none. */
   readonly preview = computed<Taken | null>(() => {
     const { run, charts } = this.session.place.now.value;
     const preview = this.#preview.value;
     return preview?.run === run && preview.after === wordsOf(charts) && this.isOfLink.value ? preview : null;
   });
 
-  /** Show charts, one of them for the first time, without keeping them: as a link does. */
+  /** Show charts without keeping them, as a link does; `title` names the new one. */
   look(title: string, charts: readonly Chart[]): void {
     const { run, charts: before } = this.session.place.now.peek();
     this.#preview.value = { title, before, run, after: wordsOf(charts) };
@@ -101,7 +101,7 @@ export class LayoutStore extends Store {
     this.#taken.value = null;
   }
 
-  /** What this page put into the address, and for which run. */
+  /** The charts that this page put into the address, and their run. */
   #written = { run: "", words: "" };
 
   /** Show other charts; null for the usual ones. Those of a link stay in the address. */
@@ -110,19 +110,19 @@ export class LayoutStore extends Store {
     else this.keep(charts);
   }
 
-  /** What stands across and groups the runs of all charts. */
+  /** x and the grouping key of all charts. */
   #ofAll(): OfAll {
     return { x: this.x.peek(), by: this.by.peek() };
   }
 
-  /** Put something else across all charts, or group the runs by another key. */
+  /** Change x of all charts, or the key that groups the runs. */
   changeAll(change: Partial<OfAll>): void {
     const ofAll = { ...this.#ofAll(), ...change };
     if (!this.isOfLink.peek()) this.#put(this.own.peek(), ofAll);
     this.#go(ofAll);
   }
 
-  /** Make these charts the person's own, with what stands across them and groups the runs. */
+  /** Make these charts the person's own, with their x and grouping key. */
   keep(charts: readonly Chart[] | null, ofAll = this.#ofAll()): void {
     const run = this.session.place.now.peek().run ?? "";
     this.#written = { run, words: wordsOf(charts) };
@@ -131,7 +131,7 @@ export class LayoutStore extends Store {
     this.#go(ofAll);
   }
 
-  /** Make a layout, of a file, the person's own. */
+  /** Make a layout from a file the person's own. */
   load({ charts, ...ofAll }: Kept): void {
     this.keep(charts, ofAll);
   }
@@ -140,7 +140,7 @@ export class LayoutStore extends Store {
     void put(ofLayout(this.session.place.now.peek().run ?? "", PAGE), settingOf(charts, ofAll));
   }
 
-  /** Put what changed into the address. A range of the old numbers means nothing among the new ones. */
+  /** Put the changes into the address. A range of the old x means nothing for the new one. */
   #go(ofAll: OfAll): void {
     const was = this.#ofAll();
     const changed = NAMES.filter((name) => ofAll[name] !== was[name]);

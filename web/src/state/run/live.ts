@@ -59,8 +59,8 @@ export class LiveStore extends Store {
   readonly #changed = signal("");
 
   /**
-   * True if the samples of this step differ from those in the list: the files were rewritten, or shrank. It stays while
-   * a later change is compared, so that the button does not go from under a pointer.
+   * True if the samples of this step differ from those in the list, because files were rewritten or shrank. It stays
+   * true while a later change is compared, so that the button does not vanish under a pointer.
    */
   readonly isStale = computed(() => this.#restamped.value !== null && this.#loaded.value === this.#changed.value);
 
@@ -102,8 +102,8 @@ export class LiveStore extends Store {
   }
 
   /**
-   * News about other steps changes the stamp of this one, too, so the shown samples are compared before the page
-   * reports news.
+   * News about other steps also changes the stamp of this one, so the page compares the shown samples before it reports
+   * news.
    */
   startConfirming(): void {
     let isLooking = false;
@@ -167,7 +167,7 @@ export class LiveStore extends Store {
   /** While following, and during the first indexing, the list fills by itself. */
   #startFilling(): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const ready = new Set<string>(); // runs whose index was complete once: later samples wait for a request
+    const ready = new Set<string>(); // runs whose index was complete once: later samples wait for the reader
     this.effect(() => {
       if (this.session.run.now.value?.progress.phase === "ready") ready.add(this.session.run.now.value.id);
       // An empty list cannot move: it may have been loaded before the index had anything for it.

@@ -1,4 +1,4 @@
-/** The steps of the runs whose curves are drawn over the current run's: of the same split, kept up to date. */
+/** The steps of the overlaid runs, for the split of the current run, kept up to date. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { getSteps } from "../../api";
@@ -32,7 +32,7 @@ export class OverlaysStore extends Store {
     }),
   );
 
-  /** Draw a run over the current one, or no longer. */
+  /** Overlay a run, or remove it. */
   toggle(id: string): void {
     const { over } = this.session.place.now.peek();
     this.session.place.go({ over: over.includes(id) ? over.filter((one) => one !== id) : [...over, id] }, "replace");
@@ -62,7 +62,7 @@ export class OverlaysStore extends Store {
     try {
       this.#loaded.value = new Map(this.#loaded.peek()).set(item.id, await getSteps(item.id, split));
     } catch {
-      // Without its curve, a run is still named beside the chart; its next change loads it again.
+      // A run without its curve still has its name beside the chart; its next change loads the curve again.
     } finally {
       this.#wanted.delete(key);
     }

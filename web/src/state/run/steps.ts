@@ -19,7 +19,7 @@ let waiting: ReturnType<typeof setTimeout> | undefined;
 export class StepsStore extends Store {
   #failures = 0;
 
-  /** Where to go once the steps of a split are known. */
+  /** The step to go to once the steps of a split are known. */
   #wanted: { run: string; split: string | null; step: number; how: "push" | "replace" } | null = null;
 
   readonly #replies = new Lru<StepsReply>(32);
@@ -103,14 +103,14 @@ export class StepsStore extends Store {
       this.#failures = 0;
       this.error.value = null;
       this.#loaded.value = reply;
-      // Load again if the run changed during the request; a reply newer than the page's knowledge is fine.
+      // Load again if the run changed during the request; a reply may be newer than the page's state.
       if (this.session.run.now.peek()?.version !== item.version) setTimeout(this.#again, AGAIN_MS);
     } catch (error) {
       if (!isLookedAt()) return;
       const why = asApiError(error);
       this.error.value = why;
       if (why.status === 404) {
-        // The split is gone. Steps that come back under its name are others, and nobody waits for them.
+        // The split is gone. If its name returns, the steps are new, and no move waits for them.
         this.#replies.drop(key);
         this.#loaded.value = null;
       }

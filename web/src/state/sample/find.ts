@@ -1,4 +1,4 @@
-/** Find within the sample: the server returns the places of a text, and this moves between them. */
+/** Find within the sample: the server returns the places of a text, and this store moves between them. */
 
 import { batch, computed, signal } from "@preact/signals";
 import { findIn } from "../../api";
@@ -33,7 +33,7 @@ export class FindStore extends Store {
         },
   );
 
-  /** Replaces the browser's find, which sees only a part of such a sample. */
+  /** True if it replaces the browser's find, which sees only a part of such a sample. */
   readonly isOurs = computed(
     () =>
       this.session.place.now.value.view === "transcript" &&

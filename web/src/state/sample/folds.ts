@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 import { Store } from "../store";
 
 export class FoldsStore extends Store {
-  /** The last command to all sections; `round` 0: none, each has its default. */
+  /** The last command to all sections; `round` 0 means none, so each section has its default. */
   readonly command = signal({ round: 0, isOpen: true });
 
   /** The next effect of `turnFolds`: expand all; after that, collapse all. */

@@ -1,14 +1,14 @@
 /**
  * Marked places in the sample on the screen: the hits of a search, and those of find.
  *
- * A place is `{ at, start, stop }`, as the server names it (`Span` in wire/samples.py). `at` is a part of the
- * sample: `12.3` is part 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference
- * response; `label` the golden answer. `start` and `stop` are places in the text of that part as shown
- * (`PartView.text`, and `ToolCall.arguments` for a tool call), counted in units of UTF-16 as in JavaScript. Spans of
- * one part are in ascending order.
+ * A place is `{ at, start, stop }`, as the server names it (`Span` in wire/samples.py). `at` is a part of the sample:
+ * `12.3` is part 3 of turn 12, counted from 0 over all turns of the sample; `ref0.1` one of the reference response;
+ * `label` the golden answer. `start` and `stop` are places in the text of that part as shown (`PartView.text`, and
+ * `ToolCall.arguments` for a tool call), counted in units of UTF-16 as in JavaScript. Spans of one part are in
+ * ascending order.
  *
- * A search sets `searched`, and `goTo` shows a place: it goes to the page of turns, unfolds sections, and scrolls. A
- * part with a marked place is shown verbatim, whatever the Render menu says.
+ * A search sets `searched`. `goTo` shows a place: it goes to the page of turns, unfolds sections, and scrolls. A part
+ * with a marked place is shown verbatim, whatever the Render menu says.
  */
 
 import { computed, signal } from "@preact/signals";

@@ -1,4 +1,4 @@
-/** Loads ahead: the samples next to this one, then the neighbouring steps, while nothing else is wanted. */
+/** Loads ahead while no other request is open: the samples next to this one, then the neighbouring steps. */
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
@@ -6,7 +6,7 @@ import { idAt, idOfRow } from "../list/browse";
 import { isVisible } from "../browser/visibility";
 
 const BESIDE = [1, -1, 2];
-/** Holding a key down gets there in a fifth of a second. */
+/** The number of samples ahead, which holding a key down passes in a fifth of a second. */
 const FURTHER = [3, 4, 5, 6];
 /** Only one larger sample is loaded ahead: each takes its time. */
 const SMALL_CHARS = 200_000;

@@ -86,7 +86,7 @@ export class SampleStore extends Store {
 
   #turnings = 0;
 
-  /** Go to a page of turns: one that begins at a turn, or one that ends there. The last request counts. */
+  /** Go to a page of turns that begins or ends at a turn. The last request counts. */
   async goTurns(at: { from?: number; until?: number }): Promise<void> {
     const reply = this.now.peek();
     if (reply === null) return;
@@ -161,7 +161,7 @@ export class SampleStore extends Store {
     try {
       const { reply } = await this.#replies.renew(key, () => this.#fetched(runId, id));
       if (this.session.place.now.peek().sample !== id || this.session.place.now.peek().run !== runId) return;
-      if (promptAfter.peek() !== after) return; // divided differently by now: that reply will come, too
+      if (promptAfter.peek() !== after) return; // the division of prompts has changed: its own reply will come
       this.#failure.value = null;
       if (!isSame(reply, this.now.peek())) this.now.value = reply;
     } catch (error) {

@@ -1,4 +1,4 @@
-/** A team's server: who reads the page, what that person may do, and what the team shares. Without a team, anything. */
+/** The person on a team's server: name, rights, and what the team shares. Without a team, everything is allowed. */
 
 import { computed, signal } from "@preact/signals";
 import type { StateItem } from "../../api/types.gen";
@@ -33,7 +33,7 @@ export function mergedShared(
   return all;
 }
 
-/** What the person shares under a key, or shared before, with its version. */
+/** What the person shares, or once shared, under a key, with its version. */
 export const ownShared = (key: string): StateItem | undefined => shared.value.get(`${key}\n${user.value}`);
 
 /** What the person shares under a key now. */

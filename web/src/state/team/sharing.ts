@@ -1,4 +1,4 @@
-/** Shares a mark with the team, takes it back, and removes what somebody shares. */
+/** Shares a mark with the team, takes it back, and removes marks that others share. */
 
 import { ApiError, changeState } from "../../api";
 import type { StateItem } from "../../api/types.gen";
@@ -39,7 +39,7 @@ async function share(subject: Subject, to: boolean): Promise<void> {
   }
 }
 
-/** Remove what another person shares: an admin may. */
+/** Remove what another person shares, as an admin. */
 export async function removeShared(item: StateItem): Promise<void> {
   const { kind, owner, name, by, version } = item;
   take(await changeState({ kind, run: "", owner, name, by, shared: true, seen: version }));

@@ -1,4 +1,4 @@
-/** What the model could have sampled in the place of the current token, where the record says so. */
+/** The alternatives of the current token: what the model could have sampled, if the record has it. */
 
 import { computed, signal } from "@preact/signals";
 import { type ApiError, getTopLogprobs } from "../../api";
@@ -7,7 +7,7 @@ import { asApiError } from "../browser/login";
 import { promptAfter } from "../browser/textOptions";
 import { Store } from "../store";
 
-/** A pointer on its way over the tokens asks for none of them. */
+/** The delay before a request, so that a moving pointer requests nothing. */
 const REST_MS = 60;
 
 interface Wanted {

@@ -1,6 +1,6 @@
 /**
- * The answers about some subjects: asked for when the reader pauses, one at a time for each, and kept while wanted. A
- * question that nobody asks any more is ended.
+ * Answers about subjects: requested when the reader pauses, one at a time for each subject, and kept while needed. A
+ * request that nobody needs any more is cancelled.
  */
 
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
@@ -9,7 +9,7 @@ import { asApiError } from "../browser/login";
 import { Store } from "../store";
 
 export interface Asked<T> {
-  /** What the answer is about. While a new one is under way, the last answer about it stays. */
+  /** The subject of the answer. While a new answer is loading, the last one about the same subject stays. */
   subject: string;
   /** The subject with all that the answer depends on. */
   key: string;
@@ -28,7 +28,7 @@ interface Loaded<T> {
   error: ApiError | null;
 }
 
-/** The same subject is asked about again when the reader pauses. */
+/** The next request about the same subject waits until the reader pauses. */
 const PAUSE_MS = 150;
 
 export abstract class AnswersStore<T> extends Store {
@@ -36,14 +36,14 @@ export abstract class AnswersStore<T> extends Store {
 
   readonly #loaded = signal<readonly Loaded<T>[]>([]);
 
-  /** What is under way, by subject. */
+  /** Open requests, by subject. */
   readonly #busy = new Map<string, Busy>();
 
   readonly #current = computed(() =>
     this.asked.value.map(({ subject }) => this.#loaded.value.find((one) => one.subject === subject) ?? null),
   );
 
-  /** What is known of each subject; null for nothing. */
+  /** The answer about each subject; null without one. */
   readonly now = computed<readonly (T | null)[]>(() => this.#current.value.map((one) => one?.found ?? null));
 
   readonly error = computed(() => this.#current.value.find((one) => one !== null && one.error !== null)?.error ?? null);

@@ -1,4 +1,4 @@
-/** What the view of tokens shows: the series with its scale, and the token that the reader is at. */
+/** The state of the view of tokens: the series with its scale, and the current token. */
 
 import { computed, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import { type ScaleChoice, scaleOf, type TokenScale, usualScale } from "../../lib/tokens/scale";
@@ -7,7 +7,7 @@ import type { TokensView } from "../../lib/address/tokensAddress";
 import { chooseScale, chooseTokens, type TokenChoice, tokenChoice } from "../browser/tokenView";
 import { Store } from "../store";
 
-/** A token, and how the reader came to it: what the pointer is over goes with the pointer. */
+/** A token, and how the reader came to it: a token under the pointer is forgotten when the pointer leaves. */
 export interface Current {
   token: number;
   by: "pointer" | "keys" | "press";
@@ -22,7 +22,7 @@ export class TokenLookStore extends Store {
   /** The series that colours the tokens. */
   readonly series = computed(() => this.session.tokens.now.value?.usual(this.session.place.field.colour.value) ?? null);
 
-  /** The series that are rows of the table: the chosen ones that the sample has, else all; the current one is first. */
+  /** The rows of the table: the chosen series that the sample has, else all series; the current one is first. */
   readonly rows = computed<readonly Series[]>(() => {
     const first = this.series.value;
     const others = (this.session.tokens.now.value?.rows() ?? []).filter(({ name }) => name !== first?.name);
@@ -58,7 +58,7 @@ export class TokenLookStore extends Store {
     return !Object.hasOwn(this.session.place.field.scales.value, name);
   }
 
-  /** The series that the form of the view is about, with its scale: the one that colours the tokens, or the update. */
+  /** The series that the current form shows, with its scale: the series that colours the tokens, or the update. */
   readonly drawn: ReadonlySignal<Drawn | null> = computed(() => {
     const { place, tokenUpdate: update } = this.session;
     const isUpdate = place.field.tokensAs.value === "update";
@@ -69,16 +69,16 @@ export class TokenLookStore extends Store {
 
   readonly current = signal<Current | null>(null);
 
-  /** The token that the reader chose: what the pointer passes over changes nothing but the card. */
+  /** The token that the reader chose: moving the pointer changes only the card. */
   readonly chosen = computed(() => {
     const at = this.current.value;
     return at === null || at.by === "pointer" ? null : at.token;
   });
 
-  /** The token that the pointer means beside the text: a row of the worst ones, a place of the strip. */
+  /** The token under the pointer outside the text: in the list of worst tokens, or in the strip. */
   readonly pointed = signal<{ token: number; series: Series | null } | null>(null);
 
-  /** The token to bring onto the screen; another record for each time. */
+  /** The token to scroll to; a new record each time. */
   readonly target = signal<{ token: number } | null>(null);
 
   /** The selected range; null for all tokens. */
@@ -89,7 +89,7 @@ export class TokenLookStore extends Store {
     this.range.value = { from: Math.min(one, other), stop: Math.max(one, other) + 1 };
   }
 
-  /** Move the end of the range that a token is at, or begin a range there. */
+  /** Move the end of the range at the current token, or begin a range there. */
   extend(from: number, to: number): void {
     const range = this.range.peek();
     const start = range === null ? from : range.from === from ? range.stop - 1 : range.from;
@@ -130,13 +130,15 @@ export class TokenLookStore extends Store {
     this.session.place.go({ token, toDifference: false }, "replace");
   };
 
-  /** Let go of the current token, and take it out of the address. */
+  /** Release the current token, and remove it from the address. */
   leave(): void {
     this.current.value = null;
     if (this.session.place.now.peek().token !== null) this.session.place.go({ token: null }, "replace");
   }
 
-  /** The first token that the rules treat differently, for a reader who goes there: -1 for none, null if unknown. */
+  /**
+   * The first token that the rules treat differently, if the reader asked to go there: -1 for none, null if unknown.
+   */
   #difference(): number | null {
     const { place, sample, tokens, tokenUpdate: update } = this.session;
     const [one, other] = update.now.value;
@@ -146,7 +148,7 @@ export class TokenLookStore extends Store {
   }
 
   start(): void {
-    // The address names what the reader prefers to the page's own choice, as a link shows the same to others.
+    // The address has the reader's choices, so that a link shows the same to others.
     this.effect(() => {
       const { place, tokens, tokenMasks: masks, tokenUpdate: update } = this.session;
       if (!tokens.isWanted.value || tokens.now.value === null) return;
@@ -159,7 +161,7 @@ export class TokenLookStore extends Store {
       if (token === -1) untracked(() => this.session.place.go({ toDifference: false }, "replace"));
       else if (token !== null) untracked(() => this.goTo(token));
     });
-    // Another sample has other tokens; a link names the one to begin with.
+    // A new sample has new tokens; a link names the token to begin with.
     this.effect(() => {
       const tokens = this.session.tokens.now.value;
       const token = this.session.place.field.token.peek();
@@ -172,7 +174,7 @@ export class TokenLookStore extends Store {
   }
 }
 
-/** What the reader prefers for a sample, as far as the address leaves it open. */
+/** The reader's preferences for a sample, unless the address decides. */
 function preferred(
   tokens: TokenSample,
   all: readonly { name: string }[],

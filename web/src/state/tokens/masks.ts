@@ -1,4 +1,4 @@
-/** The rules that mark tokens as taken out of the loss: those that the reader chose, with the reader's thresholds. */
+/** The rules that mark tokens as taken out of the loss, as chosen by the reader, with the reader's thresholds. */
 
 import { computed } from "@preact/signals";
 import type { MaskRuleInfo } from "../../api/types.gen";
@@ -17,11 +17,11 @@ import { editable, knownRules, type RuleChoice, withRule, withThreshold } from "
 import { chooseTokens } from "../browser/tokenView";
 import { Store } from "../store";
 
-/** The trainer's own flags, in the place of a rule. */
+/** The trainer's own flags, in place of a rule. */
 const RECORDED = "recorded";
 const RECORDED_SERIES = "is_masked";
 
-/** A rule and the tokens that it takes out, which are found when somebody asks. */
+/** A rule and the tokens that it takes out, computed on demand. */
 export class Mask {
   #flags: Uint8Array | null = null;
   #count: number | null = null;
@@ -80,13 +80,13 @@ export class TokenMasksStore extends Store {
 
   readonly trained = computed(() => countOf(this.session.tokens.now.value?.trained ?? new Uint8Array()));
 
-  /** How far a rule agrees with the recorded flags; null without them, and for themselves. */
+  /** The agreement of a rule with the recorded flags; null without flags, and for the flags themselves. */
   withRecorded(mask: Mask): number | null {
     const recorded = this.all.value.find(({ rule }) => rule === null);
     return recorded === undefined || recorded === mask ? null : agreement(recorded.flags, mask.flags);
   }
 
-  /** Take a rule as the first or second one, or none. */
+  /** Choose the first or the second rule, or none. */
   choose(place: number, name: string): void {
     const rules = withRule(this.#choices(), place, name);
     chooseTokens({ rules: rules.map((one) => one.name) });
@@ -98,13 +98,13 @@ export class TokenMasksStore extends Store {
     this.session.place.go({ rules: withThreshold(this.#choices(), name, threshold, isUsual ? null : value) }, "late");
   }
 
-  /** Take the thresholds of the run, or of the paper, again. */
+  /** Restore the thresholds of the run, or of the paper. */
   reset({ name }: Mask): void {
     const rules = this.#choices().map((one) => (one.name === name ? { name, thresholds: {} } : one));
     this.session.place.go({ rules }, "replace");
   }
 
-  /** The choice to change: also rules that another form knows, if every place has one. */
+  /** The choice to change, which may hold rules of another form. */
   #choices(): readonly RuleChoice[] {
     return editable(this.session.place.now.peek().rules, this.#known.peek());
   }

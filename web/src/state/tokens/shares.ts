@@ -1,4 +1,4 @@
-/** What the step does to the group or the whole step of the sample, under the rules that are chosen for its tokens. */
+/** The update of the sample's group or step, under the rules that are chosen for its tokens. */
 
 import { computed } from "@preact/signals";
 import { getUpdateShares } from "../../api";
@@ -21,11 +21,11 @@ export class TokenSharesStore extends AnswersStore<UpdateReply> {
     if (of === "sample" || !update.isShown.value || reply === null) return [];
     const { run, split, step, group } = reply;
     const scope = of === "group" ? { split, step, group } : { split, step };
-    // It changes with the samples of the step when the reader brings the list up to date.
+    // The stamp changes with the samples of the step once the reader brings the list up to date.
     const stamp = list.now.value?.stamp ?? 0;
     const rules = update.chosen.value.map(askedRule);
     return rules.map((rule, at) => {
-      // The answer about the first rule says which tokens the second treats differently.
+      // The answer for the first rule also says which tokens the second one treats differently.
       const against = at === 0 ? (rules[1] ?? null) : null;
       return {
         subject: JSON.stringify([run, scope, rule.name, weights]),

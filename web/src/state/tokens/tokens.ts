@@ -20,7 +20,7 @@ interface Loaded {
 
 const LIMIT_BYTES = 160_000_000;
 const BYTES_OF_VALUE = 8;
-/** Strings, ids and places take about as much as so many series. */
+/** Strings, ids and places take about as much memory as this many series. */
 const OTHER_ARRAYS = 6;
 
 const keyOf = ({ run, id }: SampleReply): string => `${run}\n${id}\n${promptAfter.value}\n${settings.value.padToken}`;

@@ -1,4 +1,4 @@
-/** What a step of training does to the tokens of the sample, under the run's rule or chosen ones. */
+/** The update: what a training step does to the tokens of the sample, under the run's rule or chosen rules. */
 
 import { computed } from "@preact/signals";
 import { type AskedRule, getUpdate } from "../../api";
@@ -17,11 +17,11 @@ export interface ChosenUpdate {
   thresholds: Readonly<Record<string, number>>;
   /** The weight of the KL penalty; null where the record lacks what it needs. */
   klWeight: number | null;
-  /** True if the reader moved one of them. */
+  /** True if the reader moved a threshold. */
   isMoved: boolean;
 }
 
-/** The name of the weight beside those of thresholds. */
+/** The name of the weight, among the names of thresholds. */
 export const KL_WEIGHT = "kl";
 
 export const askedRule = ({ rule: { name }, thresholds, klWeight }: ChosenUpdate): AskedRule => ({
@@ -30,7 +30,7 @@ export const askedRule = ({ rule: { name }, thresholds, klWeight }: ChosenUpdate
   klWeight: klWeight ?? 0,
 });
 
-/** The rule of a run that names none: what the trainer recorded, if it did. */
+/** The rule of a run that names none: the recorded flags, if there are any. */
 const USUAL = ["recorded", "ppo"];
 
 export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
@@ -47,11 +47,11 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     const known = knownRules(this.session.place.field.rules.value, usual?.name, (name) =>
       rules.some((one) => one.name === name),
     );
-    // An update is always that of a rule.
+    // An update always needs a rule.
     return known.length > 0 ? known : knownRules(null, usual?.name, () => false);
   });
 
-  /** The rules that are shown, at most two: the second is compared with the first. */
+  /** The shown rules, at most two: the second is compared with the first. */
   readonly chosen = computed<readonly ChosenUpdate[]>(() =>
     this.#choices.value.flatMap(({ name, thresholds: moved }) => {
       const rule = this.rules.value.find((one) => one.name === name);
@@ -102,7 +102,7 @@ export class TokenUpdateStore extends AnswersStore<TokenUpdate> {
     return updateScale(ordered);
   });
 
-  /** Take a rule as the first or the second one, or none. */
+  /** Choose the first or the second rule, or none. */
   choose(place: number, name: string): void {
     const rules = withRule(this.#editable(), place, name);
     chooseTokens({ rules: rules.map((one) => one.name) });

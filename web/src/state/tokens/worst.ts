@@ -6,12 +6,12 @@ import type { TokenArray, RunWorstTokens } from "../../api/types.gen";
 import { sideOf, worstOfBoth, type WorstSide } from "../../lib/tokens/worst";
 import { AnswersStore, type Asked } from "./answers";
 
-/** The list has so many. */
+/** The length of the list. */
 export const MOST_WORST = 12;
 
 export type WorstOf = "sample" | "group" | "step" | "run";
 
-/** The worst tokens of some samples; those on both sides are asked for at once. */
+/** The worst tokens of some samples; both sides are requested at once. */
 export async function worstTokens(
   run: string,
   scope: TokenScope,
@@ -26,7 +26,7 @@ export async function worstTokens(
 export class TokenWorstStore extends AnswersStore<RunWorstTokens> {
   readonly of = signal<WorstOf>("sample");
 
-  /** Those that the list has, of a group, a step or the run. */
+  /** The worst tokens of the chosen group, step or run. */
   readonly rows = computed(() => this.now.value[0]?.tokens.slice(0, MOST_WORST) ?? []);
 
   protected readonly asked = computed<readonly Asked<RunWorstTokens>[]>(() => {

@@ -1,4 +1,6 @@
-/** A field whose text is taken on Enter, or when the person leaves it. Until then no drawing of the page changes it. */
+/**
+ * A field that applies its text on Enter, or when it loses the focus. Until then redrawing the page does not change it.
+ */
 
 import type { InputHTMLAttributes, TargetedEvent } from "preact";
 import { useState } from "preact/hooks";
@@ -19,7 +21,7 @@ type Attribute =
 interface Props extends Pick<InputHTMLAttributes, Attribute> {
   type?: "text" | "number";
   value: string;
-  /** Take what was typed. The field then shows `value` again: what was refused goes. */
+  /** Applies the typed text. The field then shows `value` again, which discards refused text. */
   take: (typed: string) => void;
 }
 

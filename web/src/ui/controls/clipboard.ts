@@ -1,4 +1,7 @@
-/** Copies text. Browsers open the clipboard to pages of this machine or with TLS; elsewhere the old method must do. */
+/**
+ * Copies text. Browsers open the clipboard only to pages from this machine or over TLS; elsewhere it uses the old
+ * command.
+ */
 
 export async function copy(text: string): Promise<boolean> {
   try {
@@ -15,7 +18,7 @@ function copyBySelection(text: string): boolean {
   field.value = text;
   field.readOnly = true;
   field.className = "hidden";
-  // Nothing outside an open dialog can have the focus, and without the focus nothing is copied, whatever the browser
+  // While a dialog is open, nothing outside can have the focus, and without it nothing is copied, whatever the browser
   // returns.
   (document.querySelector("dialog[open]") ?? document.body).append(field);
   field.select();

@@ -1,4 +1,4 @@
-/** Runs what may come later than what the reader looks at: after the next frame. */
+/** Runs work that the reader does not wait for after the next frame. */
 
 import { useEffect } from "preact/hooks";
 

@@ -23,7 +23,7 @@ export function useAfterPress(): (act: () => void) => void {
       act?.();
     });
   };
-  // Before removal: a removed element loses the focus, too.
+  // Before an element is removed, because it then loses the focus.
   useLayoutEffect(() => {
     const begin = (): void => {
       isPressing.current = true;

@@ -1,11 +1,11 @@
-/** The answer about a run that grows: asked again for its newest version once the last question has its answer. */
+/** The answer about a run that grows, requested again for its newest version after each answer. */
 
 import { useEffect, useState } from "preact/hooks";
 import { type Loaded, useLoaded } from "./useLoaded";
 
 /**
- * As `useLoaded`, with the subject of the reply, or null to load nothing, and what is asked about it, which is asked at
- * once. A version waits, since a run that is being indexed has another one before a reply is there.
+ * Like `useLoaded`: `of` is the subject, or null to load nothing. A change of `of` or `what` loads at once. A new
+ * `version` waits for the last reply, since a run that is being indexed changes faster than replies arrive.
  */
 export function useFollowed<T>(of: string | null, version: string, load: () => Promise<T>, what = ""): Loaded<T> {
   const [asked, ask] = useState(version);

@@ -23,7 +23,7 @@ export function useLoaded<T>(key: string | null, load: () => Promise<T>, of = ke
     error: ApiError | null;
   } | null>(null);
   const [round, setRound] = useState(0);
-  // An effect would come after the frame that shows that the answer is on its way.
+  // An effect would run after the frame that shows the loading state.
   useLayoutEffect(() => {
     if (key === null) return undefined;
     let isCurrent = true;

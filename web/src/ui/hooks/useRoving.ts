@@ -1,4 +1,4 @@
-/** In a row of links, the tab key reaches one; the arrow keys, Home and End move the focus to another. */
+/** A row of links with one tab stop: the arrow keys, Home and End move the focus within it. */
 
 import { useState } from "preact/hooks";
 
@@ -9,7 +9,7 @@ interface Roving {
   onKeyDown: (event: KeyboardEvent) => void;
 }
 
-/** Of `count` links, if there may be fewer of them later. An element with `data-row` is the row, else their parent. */
+/** `count` is the number of links, if it may shrink. The row is an element with `data-row`, else the parent. */
 export function useRoving(count = Infinity): (place: number) => Roving {
   const [at, move] = useState(0);
   return (place) => ({

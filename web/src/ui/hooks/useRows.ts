@@ -82,7 +82,7 @@ export function useRows({ count, rowPx, scroller, abovePx, of = "rows" }: Option
       observer.disconnect();
       element.removeEventListener("scroll", onScroll);
     };
-    // The element stays the same while the list is drawn; the rest is read where needed.
+    // The element stays the same while the list is drawn; everything else is read when needed.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scroller.current, abovePx]);
 

@@ -8,7 +8,7 @@ interface Options {
   count: number;
   scroller: RefObject<HTMLElement | null>;
   height: (row: number) => number;
-  /** Any value whose change means that heights have changed. */
+  /** A key that changes when heights have changed. */
   shape: unknown;
   /** The distance of the rows from the top of the scrolling element. */
   margin?: number;

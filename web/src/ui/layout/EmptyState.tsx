@@ -30,7 +30,7 @@ export function Alone({ heading, children }: { heading: string; children: Compon
   );
 }
 
-/** For screen readers only, for loading is quick; a page that has nothing else shows it after a second. */
+/** For screen readers only, because loading is quick; a page without other content shows it after a second. */
 export function Loading() {
   return (
     <p class={`hidden ${style["loading"]}`} role="status">
@@ -51,7 +51,7 @@ export function Missing({ error, again }: { error: ApiError; again: () => void }
   );
 }
 
-/** An error, and the way on. */
+/** An error, and a button to retry. */
 export function Failure({ error, again, what }: { error: ApiError; again?: () => void; what: string }) {
   return (
     <State title={`${what} could not be loaded`} isError>

@@ -22,7 +22,7 @@ export function Dialog({ label, isOpen, close, children, class: className = "", 
     else dialog.current?.close();
   }, [isOpen]);
   return (
-    // For the keyboard there is Escape, which a dialog handles itself.
+    // The keyboard has Escape, which a dialog handles itself.
     // oxlint-disable-next-line jsx-a11y/click-events-have-key-events, jsx-a11y/no-noninteractive-element-interactions
     <dialog
       ref={dialog}

@@ -1,4 +1,4 @@
-/** An urgent message, whatever the page shows: a bar above its foot, with buttons. */
+/** An urgent message on any page: a bar above its foot, with buttons. */
 
 import type { ComponentChildren } from "preact";
 import style from "./Notice.module.css";

@@ -6,7 +6,7 @@ import style from "./Popover.module.css";
 
 const GAP_PX = 4;
 const EDGE_PX = 8;
-/** The bar of pages lies over the lower end of a narrow screen. */
+/** The bar of pages covers the lower end of a narrow screen. */
 const BAR_PX = 48;
 /** A lower card shows too little of a menu. */
 const LEAST_PX = 240;
@@ -21,7 +21,7 @@ interface Props {
   /** Drawn while open; calls `close` after a choice. */
   children: (close: () => void) => ComponentChildren;
   align?: "left" | "right";
-  /** A selector of what is around the button: the card opens at its side, if it has room. */
+  /** A selector of an ancestor: the card opens beside it, if there is room. */
   beside?: string;
 }
 
@@ -112,7 +112,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
   );
 }
 
-/** Where a card of this width begins beside a box, at its right or else at its left; where it was without room. */
+/** The left edge of a card beside a box, at its right or else at its left; unchanged without room. */
 export function placeBeside(
   { left, right }: { left: number; right: number },
   width: number,
@@ -125,7 +125,7 @@ export function placeBeside(
   return before >= low ? before : plain;
 }
 
-/** Scrolls to it in the pane around it alone: `scrollIntoView` would move the frame of the page too. */
+/** Scrolls only the pane around it: `scrollIntoView` would also move the frame of the page. */
 function raise(owner: Element): void {
   let pane = owner.parentElement;
   while (pane !== null && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;

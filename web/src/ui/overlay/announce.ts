@@ -1,10 +1,10 @@
-/** Announces the effect of a key, in the place of the page's announcements. */
+/** Announces the effect of a key where the page makes its announcements. */
 
 import { signal } from "@preact/signals";
 
 const SAID_MS = 2000;
 
-/** Words, and whether the page shows them: what stands on it already is for screen readers alone. */
+/** Words, and whether the page shows them; words that repeat the page are for screen readers only. */
 export const announcement = signal({ words: "", isSeen: true });
 
 let timer: ReturnType<typeof setTimeout> | undefined;

@@ -1,4 +1,4 @@
-/** What an answer about the tokens of many samples lacks. */
+/** The samples that an answer about tokens does not cover. */
 
 import type { TokenCoverage } from "../../api/types.gen";
 import { count } from "../../lib/numbers/numbers";

@@ -1,6 +1,6 @@
 /**
- * Verbatim text of any length in text nodes: long text in boxes that are laid out as they come near, text that changes
- * direction in a box of its own.
+ * Verbatim text of any length, in text nodes. Long text is divided into boxes that are laid out when they come near;
+ * text that changes direction gets its own box.
  */
 
 import { useMemo } from "preact/hooks";
@@ -11,13 +11,13 @@ import style from "./Divided.module.css";
 
 const LINE_CHARS = 100;
 const LINE_PX = 24;
-/** The number of boxes in a common box: laying out thousands of empty ones costs time, too. */
+/** The number of boxes in an outer box, because laying out thousands of empty boxes also costs time. */
 const TOGETHER = 50;
 
 /** True for most texts: they need only a text node. */
 export const isPlain = (text: string): boolean => text.length <= WHOLE_CHARS && !leaks(text);
 
-/** Places in the text with an element of their own. */
+/** Places in the text that get their own element. */
 export interface Marks {
   tag: "ins" | "del";
   places: readonly Place[];

@@ -1,4 +1,4 @@
-/** A name or a path: it prefers to break after separators. */
+/** A name or a path, which breaks after separators if possible. */
 
 import { Fragment } from "preact";
 import { Text } from "./Text";

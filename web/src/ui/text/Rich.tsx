@@ -1,5 +1,5 @@
 /**
- * A text as the reader chose to see it: verbatim, or with Markdown, LaTeX and code rendered, piece by piece as it comes
+ * A text, verbatim or with Markdown, LaTeX and code rendered, as the reader chose; pieces are rendered when they come
  * near.
  */
 
@@ -23,7 +23,7 @@ const MAX_CHARS = 1_000_000;
 const A_FRAME = 500;
 const LINE_CHARS = 100;
 const LINE_PX = 24;
-/** How far below and above the screen pieces are rendered. */
+/** The distance from the screen within which pieces are rendered. */
 const NEAR = "600px 0px";
 
 interface Props {
@@ -58,7 +58,7 @@ export function Rich({ text, at, shift = 0 }: Props) {
   );
 }
 
-/** Signs without which Markdown shows a text as it is written. */
+/** Characters without which Markdown changes nothing. */
 const MARKDOWN = /[*_`#|>~\\[\]&]|^\s*(?:[-+]\s|\d+[.)]\s|[-=]{2,}\s*$|\t| {4})/m;
 
 /** False if there is nothing to render, as in most short texts. */
@@ -122,7 +122,7 @@ function Piece({ text, how, isOne }: { text: string; how: How; isOne: boolean })
   );
 }
 
-/** A tree in the page, part of it in each frame. */
+/** A tree, added to the page a part in each frame. */
 function Drawn({ nodes }: { nodes: readonly Node[] }) {
   const batches = useMemo(() => batched(nodes), [nodes]);
   const [shown, show] = useState(1);
@@ -164,7 +164,7 @@ function weight(node: Node): number {
   return typeof node === "string" ? 1 : node.children.reduce((sum, child) => sum + weight(child), 1);
 }
 
-/** A node as an element of the page: only of known kinds, whatever the worker sends. */
+/** A node as an element of the page, only of known kinds, whatever the worker sends. */
 function vnode(node: Node): ComponentChild {
   if (typeof node === "string") return node;
   const isMath = MATH_TAGS.has(node.tag);

@@ -1,4 +1,4 @@
-/** A reward: a cell in its colour, and the number in ink, readable without seeing colours. */
+/** A reward: a coloured cell, and the number in ink, readable without colours. */
 
 import { useSession } from "../../state/useSession";
 import type { WireNumber } from "../../api/types.gen";

@@ -22,7 +22,7 @@ interface Props {
   at?: string | undefined;
   /** The offset of the text within its part. */
   shift?: number;
-  /** Places to mark where the part is not that of the sample on the screen. */
+  /** Places to mark in a part that does not belong to the sample on the screen. */
   hits?: readonly Span[] | undefined;
 }
 
@@ -51,7 +51,7 @@ function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
 function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
   const session = useSession();
   const root = useRef<HTMLElement>(null);
-  // Of thousands of texts, a change redraws only those that it concerns.
+  // A change redraws only the texts that it concerns, of perhaps thousands.
   const result = useComputed(() => session.highlights.spansOf(at, "find")).value;
   const searched = useComputed(() => session.highlights.spansOf(at, "search")).value;
   const hits = own ?? searched;
@@ -85,7 +85,7 @@ function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
     if (element === null || here === null) return;
     const [range] = rangesOf(element, [placeOf(here.span, shift, isVisible ? text : null)]);
     if (range !== undefined) show(range);
-    // Going to a place is a wish of the reader, and does not repeat when the text is drawn differently.
+    // Only the reader's request goes to a place; drawing the text again does not.
     // oxlint-disable-next-line react-hooks/exhaustive-deps
   }, [here]);
 
@@ -109,7 +109,7 @@ function shownMarks(at: string, differs: readonly Span[], shift: number, hidden:
 }
 
 /**
- * The place in the drawn text for a place in its part; `hidden` is the text if its invisible characters are made
+ * The place in the drawn text for a place in its part; `hidden` is the text whose invisible characters are made
  * visible.
  */
 function placeOf({ start, stop }: Span, shift: number, hidden: string | null): Place {

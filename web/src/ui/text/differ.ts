@@ -1,15 +1,15 @@
 /**
- * Compares two answers in a worker, which is started for one comparison and ended with it. A report that is opened from
- * a disk has no worker: it compares in this thread between other things.
+ * Compares two answers in a worker, which lives for one comparison. A report opened from a disk has no worker: it
+ * compares in this thread, in small steps.
  */
 
 import workerUrl from "../../lib/diff/diff.worker.ts?worker&url";
 import { comparison, type Difference, type DiffPiece } from "../../lib/diff/diff";
 import { trusted } from "../../lib/trustedScript";
 
-/** The worker gives up after some seconds of work; its code may have to come over a slow tunnel first. */
+/** The worker gives up after some seconds of work; before that its code may load over a slow tunnel. */
 const BUDGET_MS = 60_000;
-/** Less than a frame, so that the page answers in between. */
+/** Less than a frame, so that the page stays responsive. */
 const SLICE_MS = 10;
 
 /** Compare two answers. The returned function cancels it. */

@@ -56,7 +56,7 @@ export function paint(name: Paint, ranges: readonly Range[]): () => void {
   };
 }
 
-/** Tells a box that we are about to scroll it: it must not return to its end. */
+/** Tells a box that the page is about to scroll it, so that it does not return to its end. */
 export const STAY = "rolloupe-stay";
 
 const FRAMES = 4;

@@ -49,8 +49,8 @@ export interface Row {
 
 /**
  * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Each line has the colour of
- * its run and the dash of its curve. Several curves of one run have colours other than that of the run, and the given
- * `dashes`. Changes are written with a sign.
+ * its run and the dash of its curve. If one run has more than a few curves, they have colours of their own and the
+ * given `dashes`. Changes are written with a sign.
  */
 export function rowsOf(
   placed: Placed,

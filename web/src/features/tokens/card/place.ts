@@ -45,7 +45,7 @@ export function put(
   card.style.top = `${Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX))}px`;
 }
 
-/** The end of the longest line next to a card beside a token; infinite if a line is too long. */
+/** The end of the longest line next to a card beside a token; infinite if too many tokens are next to the card. */
 function lineEnd(at: number, shown: ElementOf, top: number, bottom: number): number {
   let end = 0;
   for (const step of [-1, 1])
