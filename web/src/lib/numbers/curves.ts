@@ -45,7 +45,7 @@ export function averages(steps: readonly number[], values: Float64Array, spanSte
   return means;
 }
 
-/** The index of the first of ascending numbers that is at least a number; the count if there is none. */
+/** The index of the first of ascending numbers that is at least a number; their count without one. */
 export function placeOf(ascending: ArrayLike<number>, least: number): number {
   let [low, high] = [0, ascending.length];
   while (low < high) {
