@@ -64,7 +64,7 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         # where they part, from the best by reward
         expect(column(page, 1)).to_contain_text("the others are compared with it")
         expect(column(page, 2).locator("mark")).to_have_text("multiply.")
-        expect(column(page, 2)).to_contain_text("parts from Sample 1 after 16 characters")
+        expect(column(page, 2)).to_contain_text("differs from Sample 1 after 16 characters")
         expect(column(page, 3)).to_contain_text("says the same as Sample 1")
         expect(column(page, 4)).to_contain_text("No answer.")
         assert "It is **5**." in column(page, 2).inner_text(), "verbatim"
@@ -190,7 +190,7 @@ def test_however_long_answers_are_no_task_is(page: Page, tmp_path: Path) -> None
             expect(page.get_by_text(until).first).to_be_visible(timeout=120_000)
 
         for what, number, more, until in [
-            ("columns", 101, "", "parts from Sample 1"),
+            ("columns", 101, "", "differs from Sample 1"),
             ("words", 101, "&diff=1", "Marked words are not"),
             ("sentences", 102, "&diff=1", "marked sentences are not"),
             ("one line", 104, "&diff=1&against=train/0/1-0/103", "9,200,000 characters at the end are left out"),

@@ -152,7 +152,7 @@ function textOf(
 ): TokenPage["text"] {
   if (bytes === undefined || ends === undefined) return null;
   const [data, stops] = [view(bytes), view(ends)];
-  if (!(data instanceof Uint8Array)) throw new BadTokens("the strings are no bytes");
+  if (!(data instanceof Uint8Array)) throw new BadTokens("the strings are not bytes");
   const decoder = new TextDecoder();
   return (place) => decoder.decode(data.subarray(stops[place - 1] ?? 0, stops[place]));
 }

@@ -130,7 +130,7 @@ function canvasOf(width: number, height: number): CanvasRenderingContext2D {
   const canvas = document.createElement("canvas");
   Object.assign(canvas, { width, height });
   const context = canvas.getContext("2d");
-  if (context === null) throw new Error("This browser paints no pictures.");
+  if (context === null) throw new Error("This browser cannot draw pictures.");
   return context;
 }
 
@@ -160,7 +160,7 @@ export async function pngBlob({ width, height, plot, shapes, words }: Picture): 
   }
   return new Promise((give, fail) => {
     context.canvas.toBlob((blob) => {
-      if (blob === null) fail(new Error("This browser saves no pictures."));
+      if (blob === null) fail(new Error("This browser cannot save pictures."));
       else give(blob);
     }, "image/png");
   });

@@ -73,5 +73,5 @@ it("draws metrics of other units or sizes apart, each with axes of its own and w
     "Distribution of Response tokens",
     "By sample of Response tokens",
   ]);
-  expect(page.textContent).toContain("Each has axes of its own");
+  expect(page.textContent).toContain("Each has its own axes");
 });

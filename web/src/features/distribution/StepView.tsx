@@ -69,7 +69,7 @@ export function StepView({ entries, of, beside, choose }: Props) {
     const entry = entries.find((one) => one.kind === "sample" && one.name === name);
     return harmless(entry?.title ?? name);
   };
-  if (own === "") return <State title="This run has no numbers of samples" />;
+  if (own === "") return <State title="The samples of this run have no numbers" />;
   const reply = loaded.value;
   return (
     <div class={style["view"]}>
@@ -133,7 +133,7 @@ function Shown({ both, each, title }: ShownProps) {
         ))}
       </ul>
       {each.length > 1 && (
-        <p class={style["apart"]}>Each has axes of its own: their values are of other units, or of another size.</p>
+        <p class={style["apart"]}>Each has its own axes, because their units or sizes differ.</p>
       )}
       {each.map((reply) => (
         <Plots key={reply.metrics[0]?.name} reply={reply} title={title} isAlone={each.length > 1} />

@@ -104,7 +104,7 @@ export function Looked({ reply }: { reply: RunFindings }) {
     [
       "false ones to expect",
       expected < FEW ? `< ${FEW}` : figure(expected),
-      `Chance alone would report so many of them, at |z| ≥ ${figure(least)}`,
+      `The number that chance alone would report, at |z| ≥ ${figure(least)}`,
     ],
   ];
   return (

@@ -30,7 +30,7 @@ export function Controls({ layout, views, children }: Props) {
   const settings = (
     <>
       <Smoothing />
-      <div class={style["x"]} title="What stands across all charts">
+      <div class={style["x"]} title="The horizontal axis of all charts">
         x
         <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeAll({ x: text })} />
       </div>
@@ -56,7 +56,7 @@ export function Controls({ layout, views, children }: Props) {
           set={({ band = "" }) => setOption(session, { band: band === "1" ? "" : band })}
         />
       </div>
-      <label title="Values on a logarithmic scale, which leaves out those that are not positive">
+      <label title="A logarithmic scale of values, without zero and below">
         <input
           type="checkbox"
           checked={isLog(asked)}

@@ -14,5 +14,5 @@ export const share: ChartKind = {
   figure: "share",
   bounds: () => [0, 1],
   isOfSplit: true,
-  none: "No sample of this run is one of these.",
+  none: "This run has no such sample.",
 };

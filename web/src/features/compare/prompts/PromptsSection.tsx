@@ -93,7 +93,7 @@ function Table({ reply, compared }: TableProps) {
     <>
       <p class="quiet" role="status">
         {reply.total === 0
-          ? "No two of these runs have a prompt in common at this step. Another step or split is chosen above."
+          ? "No two of these runs have a prompt in common at this step. Choose another step or split above."
           : `${count(reply.total, "prompt")} that at least two of the runs answered.`}
         {reply.is_cut && " Not all prompts of the step were compared: there are too many."}
       </p>

@@ -120,7 +120,7 @@ function Verdict({ answer, other, to }: { answer: MemberText; other: string; to:
   if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
   if (verdict === "ends") return <span>ends where {other} goes on</span>;
   if (verdict !== "parts") return null;
-  const words = at === 0 ? `parts from ${other} at once` : `parts from ${other} after ${count(at, "character")}`;
+  const words = at === 0 ? `differs from ${other} at once` : `differs from ${other} after ${count(at, "character")}`;
   if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place is not loaded
   return (
     <button type="button" class="action" title="Go to that place" onClick={to}>

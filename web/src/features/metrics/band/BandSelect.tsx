@@ -40,7 +40,7 @@ export function BandSelect({ band, isGrouped, set }: Props) {
           class="field"
           inputMode="decimal"
           size={3}
-          aria-label="So many standard deviations on either side"
+          aria-label="Number of standard deviations on either side"
           value={band.between === "" ? String(band.scale) : "1"}
           take={(typed) => {
             const scale = numberOf(typed);

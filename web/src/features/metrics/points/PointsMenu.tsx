@@ -57,7 +57,7 @@ export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
           step={0.1}
           disabled={outliers === 0}
           value={String(outliers || FACTOR)}
-          aria-label="Outliers are further beyond the quartiles than so many times their distance"
+          aria-label="Outliers lie beyond the quartiles by more than this multiple of their distance"
           take={(typed) => {
             const factor = factorOf(typed);
             if (factor > 0) set({ outliers: String(factor) });

@@ -31,7 +31,7 @@ const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
   { value: "sequence_mean", words: "samples equally" },
 ];
 
-const EFFECTIVE = "By the ratios of the sequences: as many samples of the current policy would say as much";
+const EFFECTIVE = "As many samples of the current policy hold the same information, by the ratios of the sequences";
 
 /** The answer about a sample has no samples and groups of its own. */
 type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string" | "by_position"> & Partial<UpdateReply>;
@@ -217,7 +217,7 @@ function Tables({ rules, found }: Props) {
         title="position"
         rows={rowsOf(({ by_position: by }) => by)}
         rules={rules}
-        nameOf={(words) => ({ words, title: `${words}: so many trained tokens of the sample come before` })}
+        nameOf={(words) => ({ words, title: `${words}: the number of trained tokens before it in the sample` })}
       />
       <ShareTable
         title="token"
