@@ -132,9 +132,7 @@ function Shown({ both, each, title }: ShownProps) {
           <Fact key={metric.name} metric={metric} title={title(metric.name)} reply={both} />
         ))}
       </ul>
-      {each.length > 1 && (
-        <p class={style["apart"]}>Each has its own axes, because their units or sizes differ.</p>
-      )}
+      {each.length > 1 && <p class={style["apart"]}>Each has its own axes, because their units or sizes differ.</p>}
       {each.map((reply) => (
         <Plots key={reply.metrics[0]?.name} reply={reply} title={title} isAlone={each.length > 1} />
       ))}
