@@ -8,7 +8,7 @@ type DistributionAsk = {
   split: string;
   where: string;
   columns: number;
-  /** The first and the last step, if they are not those of the split. */
+  /** The first and the last step, if they differ from those of the split. */
   step_min?: number | undefined;
   step_max?: number | undefined;
 };

@@ -142,7 +142,7 @@ export const clearCache = (): Promise<CacheStats> => post(["cache", "clear"], {}
 export const getMarked = (run: string, before?: number): Promise<MarkedReply> =>
   get(["runs", run, "marked"], { before });
 
-/** The address of a file of samples: those of a query, or the marked ones. */
+/** The address of a file of samples, from a query or the marked ones. */
 export const exportAddress = (run: string, query: Record<string, string | number | boolean | undefined>): string =>
   address(["runs", run, "export"], query);
 

@@ -45,7 +45,7 @@ export function hasGoal(session: Session, root: ReportNode): boolean {
   return here !== undefined;
 }
 
-/** True for a report with so many nodes that its sections start folded: drawing all would take seconds. */
+/** True for a large report, whose sections start folded: drawing all nodes would take seconds. */
 export function isLarge(root: ReportNode): boolean {
   let room = OPEN_PIECES;
   const walk = (node: ReportNode): void => {

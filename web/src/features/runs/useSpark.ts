@@ -44,7 +44,7 @@ export function sparkOf(reply: StepsReply, askedMs: number): Spark {
   };
 }
 
-/** The curve, as far as it is known; null while loading, and for a run without steps. */
+/** The loaded curve; null while loading, and for a run without steps. */
 export function useSpark(item: RunItem): Spark | null {
   const split = mainSplit(item);
   const key = `${item.id}\n${split?.name}`;

@@ -95,6 +95,6 @@ function ofLine(strips: readonly { px: number }[], room: number): number {
   return over < 0 ? strips.length : over;
 }
 
-/** The height of a row with so many lines of strips. */
+/** The height of a row by its lines of strips. */
 export const groupPx = ({ isBeside, lines }: Pick<Laid<Column>, "isBeside" | "lines">): number =>
   isBeside ? 52 : 34 + 18 * lines;

@@ -59,10 +59,10 @@ export class ListStore extends Store {
   /** The list depends only on this, because changes of a run must not move it. */
   readonly #isRunKnown = computed(() => this.session.run.now.value !== null);
 
-  /** True while the list shows another scope than that of the address. */
+  /** True while the scope of the list differs from that of the address. */
   readonly isBehind = computed(() => this.scope.value !== null && this.now.value?.key !== keyOf(this.scope.value));
 
-  /** Places of the samples in the list, as far as they are known. */
+  /** The known places of samples in the list. */
   readonly places = computed(() => (this.now.value === null ? new Map<string, number>() : placesOf(this.now.value)));
 
   /** The place of the open sample; null if unknown. */

@@ -27,7 +27,7 @@ export class ViewStore extends Store {
   readonly isIdle = (name: string): boolean =>
     this.isUsualTable.value && name !== this.session.place.field.sort.value && this.isEmpty(name);
 
-  /** True for a column of numbers of which no sample has one. */
+  /** True for a column of numbers without any value. */
   readonly isEmpty = (name: string): boolean => this.session.columns.named(name)?.is_empty === true;
 
   /** Show these charts from now on; null for the default. */

@@ -48,7 +48,7 @@ export class LiveStore extends Store {
     )
       return null;
     if (list.scope.step === null || this.newSamples.value > 0) return null;
-    const stamp = reply.stamps[reply.steps.indexOf(list.scope.step)] ?? 0; // without such a step, that of its list
+    const stamp = reply.stamps[reply.steps.indexOf(list.scope.step)] ?? 0; // without such a step, the one of its list
     return stamp === list.stamp ? null : `${list.key}\n${list.stamp}\n${stamp}`;
   });
 

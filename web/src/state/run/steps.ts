@@ -47,7 +47,7 @@ export class StepsStore extends Store {
     () => this.reply.value?.steps.findLast((_, at) => (this.reply.value?.discarded[at] ?? 0) > 0) ?? null,
   );
 
-  /** Move on by some steps, or as far as there are steps. */
+  /** Move by some steps, at most to the first or last step. */
   goBy(difference: number): void {
     const steps = this.reply.peek()?.steps ?? [];
     const { step } = this.session.place.now.peek();

@@ -98,7 +98,7 @@ async function whole(reply: SampleReply): Promise<TokenSample> {
   return new TokenSample(pages, (turn) => turns[turn] ?? null, padOf(reply));
 }
 
-/** All pages, one after another: the server sends only so many tokens at once. */
+/** All pages, one by one: the server limits the tokens of an answer. */
 async function allPages({ run, id }: SampleReply): Promise<Page[]> {
   const after = promptAfter.peek() || undefined;
   const pages: Page[] = [];

@@ -15,7 +15,7 @@ import { AnswersStore, type Asked } from "./answers";
 export interface ChosenUpdate {
   rule: UpdateRuleInfo;
   thresholds: Readonly<Record<string, number>>;
-  /** The weight of the KL penalty; null where the record lacks what it needs. */
+  /** The weight of the KL penalty; null if the record lacks its inputs. */
   klWeight: number | null;
   /** True if the reader moved a threshold. */
   isMoved: boolean;

@@ -86,7 +86,7 @@ export function useRows({ count, rowPx, scroller, abovePx, of = "rows" }: Option
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scroller.current, abovePx]);
 
-  // With other rows, the top one keeps its place, as far as there are rows.
+  // When the rows change, the top row keeps its place if it still exists.
   useLayoutEffect(() => {
     const end = Math.max(0, latest.current.space.rowsPx - now.viewPx);
     if (now.real > end) go(end);

@@ -19,7 +19,7 @@ const MOST_LEFT_OUT = 1 / 20;
 const SURE = 1 / 16;
 /** For the ends of bands, which say less than the values. */
 const MOST_BANDS = 1 / 5;
-/** The least number of points of which one may be left out. */
+/** With fewer points, none is left out. */
 const LEAST_POINTS = 8;
 /** A range counts as near the least one up to this multiple of its width. */
 const NEAR = 1.5;

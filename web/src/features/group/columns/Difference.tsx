@@ -23,7 +23,7 @@ import style from "./Pieces.module.css";
 
 /** The number of blocks to draw in a frame. */
 const A_FRAME = 2;
-/** With more differing stretches, nothing is marked: nobody looks at so many marks. */
+/** With more differing stretches, nothing is marked: nobody looks at that many marks. */
 const MOST_STRETCHES = 20_000;
 /** The number of characters at either end of a long common stretch to show. */
 const ENDS_CHARS = 400;

@@ -34,7 +34,7 @@ export function figureOf({ figure = "" }: Asked, kind: string): string {
   return figure !== "mean" && Object.hasOwn(FIGURES[kind] ?? {}, figure) ? figure : "";
 }
 
-/** The statistic to ask for: that of the chart, unless another is chosen. */
+/** The statistic to request: that of the chart, unless a person chose another. */
 export function statOf(asked: Asked, { kind, stat }: { kind: string; stat: string }): string {
   const figure = figureOf(asked, kind);
   return figure === "" || figure === MAP ? stat : figure;

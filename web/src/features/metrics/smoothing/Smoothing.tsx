@@ -8,7 +8,7 @@ import { draggedSpan, visit, visits } from "./slider";
 import style from "../Metrics.module.css";
 
 const TITLE =
-  `Span of the moving average in steps: ${SPAN} by default, and none for curves of fewer than ${LEAST_SMOOTHED} steps. ` +
+  `Span of the moving average in steps: ${SPAN} by default, none for curves of fewer than ${LEAST_SMOOTHED} steps. ` +
   "The thin lines and all numbers are the values of single steps";
 
 export function Smoothing() {

@@ -72,7 +72,7 @@ function RunList({ close, edit }: { close: () => void; edit: (id: string) => voi
     const row = (): HTMLElement | null | undefined =>
       scroller.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
     const drawn = row();
-    // At once, for the next key belongs to this row; a row outside the view is drawn only after scrolling.
+    // At once, because the next key belongs to this row; a row outside the view is drawn only after scrolling.
     if (drawn) drawn.focus();
     else requestAnimationFrame(() => row()?.focus());
   };

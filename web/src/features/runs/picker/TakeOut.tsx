@@ -4,7 +4,7 @@ import type { RunItem } from "../../../api/types.gen";
 import { nameOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
 
-/** `from`: what it is taken out of, for a reader of the screen. */
+/** `from` names the list that loses the run, for screen readers. */
 export function TakeOut({ item, from, class: name }: { item: RunItem; from: string; class?: string | undefined }) {
   const session = useSession();
   return (

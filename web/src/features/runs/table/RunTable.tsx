@@ -96,7 +96,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
       body.current?.querySelector<HTMLElement>(`[data-row="${index}"] a`);
     if (link() === null) virtual.scrollToIndex(index, { align: "auto" });
     const drawn = link();
-    // At once, for the next key belongs to this row; a row outside the view is drawn only after scrolling.
+    // At once, because the next key belongs to this row; a row outside the view is drawn only after scrolling.
     if (drawn) drawn.focus();
     else requestAnimationFrame(() => link()?.focus());
   };

@@ -96,7 +96,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   );
 }
 
-/** The turns with their tokens; an only turn gets those of its whole side of the sample. */
+/** The turns with their token counts; a single turn gets the count of its whole side of the sample. */
 function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }: SampleReply): readonly TurnView[] {
   const only = (origin: string): TurnView | undefined =>
     turns.filter((turn) => turn.origin === origin).length === 1

@@ -1,6 +1,6 @@
 /** The stretches of a sample's tokens, one for each turn, and the chunks of each that are drawn at once. */
 
-/** A turn of the sample, as far as its tokens are concerned. */
+/** The parts of a turn that its tokens need. */
 export interface TurnRole {
   role: string;
   /** `prompt` or `response`. */
