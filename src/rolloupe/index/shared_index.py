@@ -177,7 +177,7 @@ AT_ONCE = 16
 """The number of objects that are fetched or sent at once."""
 
 BATCH = 32
-"""After so many files the manifest is published, and new samples may come first."""
+"""After this many files the manifest is published, and new samples may come first."""
 
 REST_S = 10.0
 REST_SHARE = 50

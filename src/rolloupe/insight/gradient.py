@@ -47,7 +47,7 @@ class StepGroups(Struct, frozen=True):
 
 
 def in_bins(steps: Sequence[StepGroups], most: int) -> list[StepGroups]:
-    """Return the sums over at most so many ranges of steps; `step` is the first of each range."""
+    """Return the sums over at most `most` ranges of steps; `step` is the first of each range."""
     bins = min(most, len(steps))
     parts = [steps[len(steps) * n // bins : len(steps) * (n + 1) // bins] for n in range(bins)]
     return [StepGroups(part[0].step, sum(of.groups for of in part), sum(of.dead for of in part)) for part in parts]

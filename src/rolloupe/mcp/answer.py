@@ -136,6 +136,6 @@ def as_json(value: Any) -> str:
 
 
 def bounds_of(count: int) -> list[tuple[int, int]]:
-    """Divide so many values into at most 40 ranges of nearly equal length."""
+    """Divide a number of values into at most 40 ranges of nearly equal length."""
     bins = min(count, BINS)
     return [(count * place // bins, count * (place + 1) // bins) for place in range(bins)]

@@ -21,9 +21,9 @@ from rolloupe.wire.session import SearchEvent, SearchHit, StepFound, TranscriptH
 RUNNING = 4
 """Searches that run at a time: all share the threads that read."""
 RUNNING_OF_ONE = 2
-"""Searches of one person of a team that run at a time; further ones wait."""
+"""Searches of one person of a team that run at a time; more searches wait."""
 WAITING = 100
-"""Searches that run or wait; further ones are refused."""
+"""Searches that run or wait; more searches are refused."""
 KEPT = 16
 """Searches that keep their hits for requests."""
 TOLD = 100

@@ -33,7 +33,7 @@ def watch(descriptor: int, end: Callable[[signal.Signals], None]) -> None:
     attributes = termios.tcgetattr(descriptor)
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # written to whatever the main thread does
+    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)  # written even if the main thread hangs
     for ending in ENDS:
         signal.signal(ending, lambda *_: None)
 

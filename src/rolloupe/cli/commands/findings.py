@@ -27,7 +27,7 @@ class FindingOptions:
 
     not_a_hack: str | None = option(None, "Set the finding of this phrase or behaviour aside, for this run.", "PHRASE")
     why: str = option("", "Why it is no hack.", "REASON")
-    who: str = option("", "Who says so. Default: whoever set one aside last.")
+    who: str = option("", "Who says so. Default: the person who set one aside last.")
     take_back: str | None = option(None, "Let a finding that was set aside count again.", "PHRASE")
     state_dir: str | None = option(None, **STATE_DIR)
 

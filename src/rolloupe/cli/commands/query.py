@@ -75,7 +75,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
     max_kl (derived.max_kl where a sample metric or a tag is called max_kl); `metric.NAME` and `tag.NAME` are metrics
     and tags that share their name with another column. Unless a sample metric or a tag has that name, ALIASES.
 
-    token "Wait" selects samples of which a trained token has exactly this string, with or without a blank before it. It
+    token "Wait" selects samples with a trained token of exactly this string, with or without a blank before it. It
     needs token series with strings, or with ids and a tokenizer; without a tokenizer, token 40 is the id.
 
     The result includes discarded samples; --where 'discarded is null' leaves them out.

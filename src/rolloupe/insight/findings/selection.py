@@ -93,7 +93,7 @@ def _rounded(sums: Floats) -> NDArray[np.float32]:
 
 
 def least_z(tested: int) -> float:
-    """Return the |z| that a feature must reach if so many are tested."""
+    """Return the |z| that a feature must reach if this many are tested."""
     return max(MIN_Z, NormalDist().inv_cdf(1 - FALSE_SHARE / max(1, tested) / 2))
 
 

@@ -165,7 +165,7 @@ class GroupFacts:
         return members
 
     def whole(self) -> Mask:
-        """Return True for groups of which every sample is trained on."""
+        """Return True for groups whose samples are all trained on."""
         are_whole: Mask = self.sizes == self._grouping.sizes
         return are_whole
 

@@ -104,7 +104,7 @@ def places_to_read(data: LintData) -> Places:
 
 
 def _spread(data: LintData, of: Mask, most: int) -> Places:
-    """Return at most so many places among some samples, evenly over the steps."""
+    """Return at most `most` places among some samples, evenly over the steps."""
     split = np.unique(data.split.astype(str), return_inverse=True)[1]
     order = np.lexsort((data.step, split))
     some = order[of[order]]

@@ -65,7 +65,7 @@ Call = Callable[[Sequence[Record]], Sequence[Any]]
 
 
 def time_of(samples: int, limit_s: float) -> float:
-    """Return the time limit of a call with so many samples: the sum of theirs, up to a bound."""
+    """Return the time limit of a call with this many samples: the sum of their limits, up to a bound."""
     return max(limit_s, min(samples * limit_s, BATCH_S))
 
 

@@ -103,15 +103,15 @@ def reward_of(of: SampleWords) -> PartValues:
 
 MAX_TERMS = 3
 MIN_SHARE = 0.01
-"""The least share of the variance that each further term explains."""
+"""The least share of the variance that each additional term explains."""
 
 SIMPLER = 0.003
-"""The share of the variance that a simpler form, or a shorter phrase, may explain less and still win."""
+"""A simpler form, or a shorter phrase, wins even if it explains less of the variance by at most this share."""
 
 MOST_ALIKE = 8
 
 COLLINEAR = 0.02
-"""A column of which the terms leave less than this share counts no more."""
+"""A column is dropped if the terms leave less than this share of it unexplained."""
 
 CAPS = (2, 3, 4, 5, 6, 8, 10, 12, 16)
 

@@ -97,9 +97,9 @@ class Spike(NamedTuple):
 def spikes(history: History, times: float, deviations: float, record: float = RECORD) -> list[Spike]:
     """Return the spikes of a curve.
 
-    A value stands out if it is more than `times` the median of the last ones before it, exceeds it by so many robust
-    standard deviations of their logarithms, and is `record` times the greatest before it. Later values are not
-    compared with it, unless so many follow it that they are a level of their own.
+    A value stands out if it is more than `times` the median of the last ones before it, exceeds it by `deviations`
+    robust standard deviations of their logarithms, and is `record` times the greatest before it. Later values are not
+    compared with a spike, unless enough values follow at its height to be a new level.
     """
     history = history.at(history.values > 0)
     runs: list[Spike] = []

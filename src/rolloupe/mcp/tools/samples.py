@@ -163,7 +163,7 @@ SUMMARY = Tool(
 
 
 PIECE = 400
-"""How many characters of a whole turn are in one row: so many fit, whatever they are."""
+"""The characters of a whole turn in one row: this many fit even if all are escaped."""
 
 
 class SampleArguments(RunArguments, frozen=True, kw_only=True):

@@ -98,7 +98,7 @@ def place_word(table: str = "rows") -> str:
 
 
 class RowPlace(NamedTuple):
-    """A row of the index, whatever file it comes from."""
+    """A row of the index, from any file."""
 
     piece: Piece
     row: int

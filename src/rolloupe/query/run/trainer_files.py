@@ -66,7 +66,7 @@ class CurveSource(NamedTuple):
     names: list[str]  # the metrics that it adds
     step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
     note: str = ""  # a remark for people: the rows or metrics left out, and why
-    is_named: bool = False  # true if a person named it (`--metrics`): whatever is left out of it is a problem
+    is_named: bool = False  # true if a person named it (`--metrics`): data left out of it is a problem
 
 
 def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:

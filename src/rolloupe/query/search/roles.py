@@ -16,7 +16,7 @@ BEFORE_BYTES, AFTER_BYTES = 160, 320  # context on both sides, before it is cut 
 BEFORE_CHARS, AFTER_CHARS = 60, 120
 HIT_CHARS = 400
 MOST = 3  # snippets of one text
-MAX_SPANS = 5000  # maximum number of places to mark in one sample; further ones are not counted
+MAX_SPANS = 5000  # maximum number of places to mark in one sample; more places are not counted
 
 SAME = {"human": "user", "ai": "assistant", "model": "assistant", "developer": "system", "function": "tool"}
 """Roles with other names."""

@@ -66,7 +66,7 @@ class SearchWork:
         self.oldest_first, self.by_step = oldest_first, by_step
         self.is_closed = False
         self.is_listing = True
-        """False once enough hits are listed: further ones are counted."""
+        """False once enough hits are listed: later hits are only counted."""
         self.lock = threading.Lock()
         self.samples = 0
         self.size_bytes = 0

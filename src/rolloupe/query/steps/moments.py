@@ -311,5 +311,5 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
 
 
 def needs_tokens(run: OpenRun, name: str) -> bool:
-    """True for a token series of which the pass over tokens knows more than the scan: which samples count."""
+    """True for a token series for which the pass over tokens, unlike the scan, knows which samples count."""
     return run.snapshot().annotates_discarded and name in token_series_names(run)

@@ -30,7 +30,7 @@ from rolloupe.wire.samples import (
 )
 
 MAX_SPANS = 5000
-"""Places to send; further ones are only counted."""
+"""Places to send; more places are only counted."""
 
 MAX_TEXT = 1000
 RAW_BYTES = 4 * 2**20

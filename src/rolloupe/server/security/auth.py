@@ -2,7 +2,7 @@
 
 Denies by default. Only the page (GET of any address not below /api/: shell, scripts, icon, no data) and `POST
 /api/login` are public. A session is a cookie and a page key. Browsers send the cookie to every port of a host, and so
-to whatever listens there; the page key lies in the storage of the page's own origin, and the page sends it in a header.
+to any other server there; the page key lies in the storage of the page's own origin, and the page sends it in a header.
 A browser sends no header with a download, so the page asks for a ticket that opens one address once.
 
 Cookie and page key are hashes of the token with a random key: they reveal nothing, need no table, survive a restart,

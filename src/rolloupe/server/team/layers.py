@@ -34,7 +34,7 @@ MOST_EVENT_STREAMS = 20
 """Open streams of events: one for each browser and window of a person, with room for streams that broke unnoticed."""
 
 QUESTIONS = 2
-"""Slow questions of one person, such as filters and charts, at a time; further ones wait."""
+"""Slow questions of one person, such as filters and charts, at a time; more questions wait."""
 LOOKS = 1
 """The same for looks at a whole run or step."""
 

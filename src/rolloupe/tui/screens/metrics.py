@@ -140,7 +140,7 @@ def _chart_row(cells: list[Cell], cursor: int, value: float | None) -> Line:
 SPARK, VALUE = 12, 8
 """Cells of the curve of a row, and of its newest value."""
 SECTION, WIDE_SECTION, WIDE = 12, 18, 70
-"""Cells of the name of a section, and of a whole one in a list of so many cells."""
+"""Cells of the name of a section; more cells in a list of at least `WIDE` cells."""
 AGAIN_S = 2.0
 """The pause between two looks at whether the curves of a run have grown."""
 

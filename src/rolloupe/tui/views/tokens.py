@@ -127,7 +127,7 @@ EFFECTS = (
 """By the number of the effect."""
 CARD_LINES = 5
 LEVELS = 32
-"""Tints are drawn in so many steps."""
+"""The number of steps of a tint."""
 STEPS = 9, 17
 """Cells of the tints in the legend, on a scale with one side or two."""
 LONGEST = 200

@@ -162,7 +162,7 @@ LinesOf = Callable[[int, int], list[Line]]
 
 
 class RowList(PaneKeys, LinePane):
-    """Rows of equal height, of which a person chooses one by Enter or by a click."""
+    """Rows of equal height. A person chooses a row by Enter or by a click."""
 
     ground = "surface-pane"
 
