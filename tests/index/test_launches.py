@@ -19,6 +19,7 @@ from rolloupe.index.segments.launches import StepBlock, launches_of, older_steps
 from rolloupe.questions import LandmarkQuery
 from tests.cli.support import rolloupe as rolloupe_
 from tests.index.support import eventually, opened
+from tests.thoroughness import each
 
 Row = dict[str, Any]
 GROUP = 4
@@ -257,7 +258,7 @@ def test_the_command_line_says_what_was_left_out_and_what_is_doubtful(tmp_path: 
 LEFT: dict[str, tuple[dict[str, int], int]] = {"certain": ({"train": 6}, 0), "doubtful": ({}, 1)}
 
 
-@pytest.mark.parametrize(
+@each(
     ("times", "left"),
     [
         ([0, 60, 120, 180, 240], []),

@@ -17,6 +17,7 @@ from rolloupe.index.segments.step_stats import (
     moments_of,
     of_one_sample,
 )
+from tests.thoroughness import each
 
 STEPS = 2000
 
@@ -27,7 +28,7 @@ def stats_of(step: int, *, samples: int) -> StepStats:
     return StepStats("train", step, samples, 1, moments, MomentsByName())
 
 
-@pytest.mark.parametrize(("samples", "most_bytes"), [(1, 900), (8, 2000)])
+@each(("samples", "most_bytes"), [(1, 900), (8, 2000)])
 def test_the_statistics_of_a_step_are_small(samples: int, most_bytes: int) -> None:
     made = [stats_of(step, samples=samples) for step in range(STEPS)]
     data = encoded(made)

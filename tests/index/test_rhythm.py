@@ -12,6 +12,7 @@ from rolloupe import Recorder
 from rolloupe.index.sources import MAX_QUIET_S, MIN_QUIET_S, Rhythm
 from rolloupe.wire import run_items
 from tests.index.support import eventually, lines, opened, relax_run, row
+from tests.thoroughness import each
 
 MINUTE_S = 60.0
 
@@ -22,9 +23,7 @@ def age(path: Path, minutes: float) -> None:
     os.utime(path, (when, when))
 
 
-@pytest.mark.parametrize(
-    ("gaps_s", "quiet_s"), [((), 600.0), ((10.0, 199.0), 600.0), ((1500.0, 20.0), 4500.0), ((1e9,), MAX_QUIET_S)]
-)
+@each(("gaps_s", "quiet_s"), [((), 600.0), ((10.0, 199.0), 600.0), ((1500.0, 20.0), 4500.0), ((1e9,), MAX_QUIET_S)])
 def test_it_is_three_times_the_longest_gap_within_bounds(gaps_s: tuple[float, ...], quiet_s: float) -> None:
     learned = Rhythm()
     times, now = [math.nan, math.inf, 0.0], 0.0

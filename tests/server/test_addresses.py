@@ -1,9 +1,8 @@
 """Addresses hold ids that the server issued; whatever else stands there leads nowhere."""
 
-import pytest
-
 from rolloupe.server.app import App
 from tests.server.support import BEARER, ask, get, run_path
+from tests.thoroughness import each
 
 ESCAPES = [
     "..%2f..%2f..%2fetc%2fpasswd",
@@ -28,8 +27,8 @@ ESCAPES = [
 ]
 
 
-@pytest.mark.parametrize("path", ESCAPES)
-@pytest.mark.parametrize("before", ["/", "/assets/", "/api/", "/api/runs/", "/static/"])
+@each("path", ESCAPES)
+@each("before", ["/", "/assets/", "/api/", "/api/runs/", "/static/"])
 def test_no_path_leads_to_a_file(app: App, path: str, before: str) -> None:
     answer = ask(app, "GET", before + path, BEARER)
     assert answer.status in (200, 404, 405)
@@ -40,8 +39,8 @@ def test_no_path_leads_to_a_file(app: App, path: str, before: str) -> None:
         assert answer.json.keys() == {"error", "next"}
 
 
-@pytest.mark.parametrize("path", ESCAPES)
-@pytest.mark.parametrize("route", ["steps?split=train", "samples?split=train&step=0", "sample?id=train/0/0/0"])
+@each("path", ESCAPES)
+@each("route", ["steps?split=train", "samples?split=train&step=0", "sample?id=train/0/0/0"])
 def test_no_run_has_a_path_for_an_id(app: App, path: str, route: str) -> None:
     assert get(app, f"/api/runs/{path}/{route}").status == 404
 
@@ -76,8 +75,8 @@ IDS = [
 ]
 
 
-@pytest.mark.parametrize("sample_id", IDS)
-@pytest.mark.parametrize("route", ["sample?", "sample/raw?"])
+@each("sample_id", IDS)
+@each("route", ["sample?", "sample/raw?"])
 def test_a_hostile_id_is_not_found(app: App, sample_id: str, route: str) -> None:
     answer = get(app, f"{run_path(app)}/{route}id={sample_id}")
     assert answer.status == 404, answer.body
@@ -85,7 +84,7 @@ def test_a_hostile_id_is_not_found(app: App, sample_id: str, route: str) -> None
     assert answer.json["next"]
 
 
-@pytest.mark.parametrize(
+@each(
     "query",
     [
         "",
@@ -114,12 +113,12 @@ def test_a_query_that_cannot_be_read_says_what_is_wrong(app: App, query: str) ->
     assert answer.json["error"]
 
 
-@pytest.mark.parametrize("around", ["x", "train/x/0/0", "%00"])
+@each("around", ["x", "train/x/0/0", "%00"])
 def test_a_page_around_nothing_is_not_found(app: App, around: str) -> None:
     assert get(app, f"{run_path(app)}/samples?split=train&step=0&around={around}").status == 404
 
 
-@pytest.mark.parametrize("step", ["77", "-5", str(2**62)])
+@each("step", ["77", "-5", str(2**62)])
 def test_a_step_that_is_not_there(app: App, step: str) -> None:
     path = run_path(app)
     assert get(app, f"{path}/groups?split=train&step={step}").json["groups"] == []

@@ -16,6 +16,7 @@ from rolloupe.state import postgres as module
 from rolloupe.state.records import Change, RunMark, SampleMark
 from tests.server.support import relax_run
 from tests.state.postgres_server import Postgres, postgres
+from tests.thoroughness import each
 
 NUMBERS = itertools.count()
 LONG_NAME = "".join(chr(0x4E00 + n * n % 19_937) for n in range(4000))
@@ -157,7 +158,7 @@ def test_a_database_of_a_later_version_is_left_alone(state: State, url: str) -> 
         State.at(url)
 
 
-@pytest.mark.parametrize("place", ["postgresql://u:hunter2@/x?host=/nowhere", "postgresql://u:hunter2@/x?nonsense=1"])
+@each("place", ["postgresql://u:hunter2@/x?host=/nowhere", "postgresql://u:hunter2@/x?nonsense=1"])
 def test_an_address_that_leads_nowhere_is_explained_without_its_password(place: str) -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(NotWritable) as error:

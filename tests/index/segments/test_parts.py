@@ -16,6 +16,7 @@ from rolloupe.index.segments.columns import metric_column
 from rolloupe.index.segments.parts import RowShortener, prompt_hash_of, table_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
+from tests.thoroughness import each
 
 anything = st.text(max_size=30)
 
@@ -56,7 +57,7 @@ def test_an_id_reads_back_as_what_it_was_written_from(split: str, step: int, gro
         assert SampleKey.parse(str(key)) == key
 
 
-@pytest.mark.parametrize("word", ["", "train/1/2", "train/x/2/3", "train/1/2/3~x"])
+@each("word", ["", "train/1/2", "train/x/2/3", "train/1/2/3~x"])
 def test_what_is_no_id_is_refused(word: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         SampleKey.parse(word)

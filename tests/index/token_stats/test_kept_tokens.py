@@ -7,6 +7,7 @@ import pytest
 
 from rolloupe.index.token_stats.series import MAX_KEPT, KeptTokens, SeriesTotals, largest
 from rolloupe.tokens import Floats, SampleTokens, TokenBatch
+from tests.thoroughness import each
 
 
 def batch_of(rows: Sequence[int], arrays: Sequence[Floats], prompt: int = 0) -> TokenBatch:
@@ -36,8 +37,8 @@ def brute(rows: Sequence[int], arrays: Sequence[Floats], prompt: int, *, highest
     return [(sign * value, row, place) for value, row, place in every[:MAX_KEPT]]
 
 
-@pytest.mark.parametrize("kind", ["noise", "few values", "one value", "two halves", "gaps", "infinite"])
-@pytest.mark.parametrize("length", [40, 600])
+@each("kind", ["noise", "few values", "one value", "two halves", "gaps", "infinite"])
+@each("length", [40, 600])
 def test_the_most_extreme_tokens_are_those_of_a_sort(kind: str, length: int) -> None:
     rng = np.random.default_rng(0)
     makers: dict[str, Callable[[], Floats]] = {

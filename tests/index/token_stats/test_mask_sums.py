@@ -5,9 +5,10 @@ import pytest
 
 from rolloupe.index.token_stats.files import masked_sums
 from rolloupe.tokens import SampleTokens, TokenBatch
+from tests.thoroughness import each
 
 
-@pytest.mark.parametrize("large", [1e308, np.inf])
+@each("large", [1e308, np.inf])
 def test_a_coefficient_that_no_sum_can_hold_is_in_none(large: float) -> None:
     series = {
         "logprobs": np.log([0.1, 0.1, 0.9, 0.5]),

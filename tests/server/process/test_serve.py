@@ -23,6 +23,7 @@ from tests import forks
 from tests.index.support import eventually
 from tests.server.server_process import Process
 from tests.server.support import relax_run
+from tests.thoroughness import each
 
 Patch = Callable[[str], None]
 
@@ -128,9 +129,7 @@ def test_ports_are_tried_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
             listening("127.0.0.1", None)
 
 
-@pytest.mark.parametrize(
-    ("host", "port"), [("no.such.host.invalid", 0), ("192.0.2.1", 0), ("127.0.0.1", 70000), ("127.0.0.1", -1)]
-)
+@each(("host", "port"), [("no.such.host.invalid", 0), ("192.0.2.1", 0), ("127.0.0.1", 70000), ("127.0.0.1", -1)])
 def test_what_cannot_be_listened_on_says_so(host: str, port: int) -> None:
     with pytest.raises(BadQuery, match="cannot listen"):
         listening(host, port)
@@ -172,7 +171,7 @@ def test_what_keeps_the_library_from_opening_ends_the_server(folder: Path, tmp_p
     assert took_s < 10
 
 
-@pytest.mark.parametrize("token", ["short", "with space in it", "ümläute!", "x\r\nSet-Cookie: a=b"])
+@each("token", ["short", "with space in it", "ümläute!", "x\r\nSet-Cookie: a=b"])
 def test_a_token_that_would_not_do(token: str) -> None:
     with pytest.raises(BadQuery, match="--token"):
         access_of(token, no_token=False, rotate=False)
@@ -183,31 +182,29 @@ def test_a_token_and_none_at_once() -> None:
         access_of("long-enough", no_token=True, rotate=False)
 
 
-@pytest.mark.parametrize("name", ["*", "box", "box.lab", "10.0.0.1", "fd00::1", "[fd00::1]", "::1"])
+@each("name", ["*", "box", "box.lab", "10.0.0.1", "fd00::1", "[fd00::1]", "::1"])
 def test_names_that_can_be_admitted(name: str) -> None:
     assert hosts_of([name]) == (name,)
 
 
-@pytest.mark.parametrize("name", ["", "http://box", "box:8080", "box/", "box lab", "bóx", "*.lab", "x\r\n"])
+@each("name", ["", "http://box", "box:8080", "box/", "box lab", "bóx", "*.lab", "x\r\n"])
 def test_names_that_no_browser_would_send(name: str) -> None:
     with pytest.raises(BadQuery, match="--allow-host"):
         hosts_of([name])
 
 
-@pytest.mark.parametrize("origin", ["*", "https://notes.lab", "http://localhost:5173", "http://[::1]:3000/"])
+@each("origin", ["*", "https://notes.lab", "http://localhost:5173", "http://[::1]:3000/"])
 def test_origins_that_can_be_let_in(origin: str) -> None:
     assert origins_of([origin]) == (origin,)
 
 
-@pytest.mark.parametrize(
-    "origin", ["", "notes.lab", "https://", "https://notes.lab/page", "null", "file://x", "https://*.lab"]
-)
+@each("origin", ["", "notes.lab", "https://", "https://notes.lab/page", "null", "file://x", "https://*.lab"])
 def test_origins_that_no_browser_would_send(origin: str) -> None:
     with pytest.raises(BadQuery, match="--cors"):
         origins_of([origin])
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "expected"),
     [
         ({}, "http://127.0.0.1:8080/#token=a%2Bb"),

@@ -16,6 +16,7 @@ from rolloupe.record import launches
 from rolloupe.server.app import App
 from rolloupe.server.routes import curves
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
+from tests.thoroughness import each
 
 
 def post(app: App, body: Any) -> Answer:
@@ -104,7 +105,7 @@ def test_one_request_for_many_curves_looks_at_the_trainers_files_of_each_run_onc
 ONE: list[dict[str, Any]] = [{"kind": "sample", "name": "reward"}]
 
 
-@pytest.mark.parametrize(
+@each(
     ("change", "message"),
     [
         ({"curves": []}, "at least one run and one curve"),
@@ -150,7 +151,7 @@ def test_a_chart_that_nobody_can_draw_leaves_the_others(app: App) -> None:
         assert file.status == 400 and message in file.json["error"]
 
 
-@pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"runs": 1}', b'"' + b"x" * 1000])
+@each("body", [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"runs": 1}', b'"' + b"x" * 1000])
 def test_a_body_that_is_none(app: App, body: bytes) -> None:
     assert post(app, body).status == 400
 

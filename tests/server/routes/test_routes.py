@@ -29,6 +29,7 @@ from rolloupe.wire.samples import (
 from rolloupe.wire.session import CacheStats, ErrorReply
 from tests.index.support import eventually
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
+from tests.thoroughness import each
 
 
 def test_the_list_of_runs(app: App) -> None:
@@ -139,9 +140,7 @@ def test_the_ids_of_a_group_are_those_of_its_samples(app: App) -> None:
     assert ids == [one["id"] for one in get(app, f"{path}/samples?split=train&step=1").json["samples"]]
 
 
-@pytest.mark.parametrize(
-    ("where", "place"), [("reward < ", 8), ("reward = 1 and nope = 2", 15), ("reward > many", 0), ("status = 'x", 9)]
-)
+@each(("where", "place"), [("reward < ", 8), ("reward = 1 and nope = 2", 15), ("reward > many", 0), ("status = 'x", 9)])
 def test_a_filter_that_cannot_be_read_says_where(app: App, where: str, place: int) -> None:
     for route in ("samples", "groups", "samples.csv"):
         reply = get(app, f"{run_path(app)}/{route}?split=train&where={quote(where)}")

@@ -22,6 +22,7 @@ from rolloupe.wire.session import SearchRequest
 from tests.formats.test_telescope import RUN as TELESCOPE
 from tests.query.search.test_reports import logged
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, row, served, settings
+from tests.thoroughness import each
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +122,7 @@ def test_a_split_that_no_run_has_is_refused(app: App) -> None:
     assert refused.status == 404 and "no split" in refused.json["error"]
 
 
-@pytest.mark.parametrize(
+@each(
     "body",
     [
         {}, [], {"tab": "one", "search": {"text": ""}}, {"tab": "one", "search": {"text": "a" * 10_001}},

@@ -14,6 +14,7 @@ from rolloupe.server.routes import static_app
 from rolloupe.server.settings import base_path_of
 from rolloupe.wire.app_files import PLACES
 from tests.server.support import BEARER, ask, settings
+from tests.thoroughness import each
 
 PAGE = (
     '<!doctype html><html><head><script type="module" src="./assets/app-1a2b.js"></script></head><body></body></html>'
@@ -37,9 +38,7 @@ def with_app(library: Library, dist: Path, base_path: str = "") -> App:
     return App(library, settings(base_path=base_path), static_app.Shell(base_path, (dist,)))
 
 
-@pytest.mark.parametrize(
-    "target", ["/", "/runs/x/train/3", "/anything/at/all", "/runs/a%2Fb?split=eval%2Fx", "/index.html"]
-)
+@each("target", ["/", "/runs/x/train/3", "/anything/at/all", "/runs/a%2Fb?split=eval%2Fx", "/index.html"])
 def test_every_page_is_the_shell(library: Library, built: Path, target: str) -> None:
     answer = ask(with_app(library, built), "GET", target)
     assert answer.status == 200
@@ -58,7 +57,7 @@ def test_assets_are_kept_by_the_browser(library: Library, built: Path) -> None:
     assert ask(app, "GET", "/favicon.svg").headers["content-type"] == "image/svg+xml; charset=utf-8"
 
 
-@pytest.mark.parametrize("target", ["/", "/favicon.svg", "/assets/app-1a2b.js"])
+@each("target", ["/", "/favicon.svg", "/assets/app-1a2b.js"])
 def test_what_the_browser_has_is_not_sent_again(library: Library, built: Path, target: str) -> None:
     app = with_app(library, built)
     tag = ask(app, "GET", target).headers["etag"]
@@ -66,7 +65,7 @@ def test_what_the_browser_has_is_not_sent_again(library: Library, built: Path, t
     assert (again.status, again.body) == (304, b"")
 
 
-@pytest.mark.parametrize(
+@each(
     "path",
     [
         "assets/../../secret.txt",
@@ -98,14 +97,12 @@ def test_the_base_path_is_named_once_and_understood_either_way(library: Library,
     assert ask(app, "GET", "/proxy/8080").status == 200
 
 
-@pytest.mark.parametrize(("given", "path"), [("", ""), ("/", ""), ("x", "/x"), ("/a/b-c/", "/a/b-c"), ("//x", "/x")])
+@each(("given", "path"), [("", ""), ("/", ""), ("x", "/x"), ("/a/b-c/", "/a/b-c"), ("//x", "/x")])
 def test_base_paths(given: str, path: str) -> None:
     assert base_path_of(given) == path
 
 
-@pytest.mark.parametrize(
-    "given", ["/..", "/a/../b", "a b", '"><script>', "/a//b", "/a?b", "/é", "/a\r\nx: y", "/.x", "http://x"]
-)
+@each("given", ["/..", "/a/../b", "a b", '"><script>', "/a//b", "/a?b", "/é", "/a\r\nx: y", "/.x", "http://x"])
 def test_base_paths_that_are_none(given: str) -> None:
     with pytest.raises(BadQuery, match="--base-path"):
         base_path_of(given)

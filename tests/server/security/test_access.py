@@ -10,6 +10,7 @@ from rolloupe.index import Library
 from rolloupe.server.app import App
 from rolloupe.server.security import auth
 from tests.server.support import BEARER, TOKEN, WRITE, ask, get, served
+from tests.thoroughness import each
 
 SHELL = "/{path:path}"
 
@@ -55,22 +56,18 @@ def test_what_is_not_below_api_is_the_page_alone(app: App) -> None:
     assert [route.path for route in app.routes if not route.path.startswith("/api/")] == [SHELL]
 
 
-@pytest.mark.parametrize(
-    "target", ["/api", "/api/", "/api/nothing", "/api//runs", "/%61pi/runs", "/api%2Fruns", "/api/runs/"]
-)
+@each("target", ["/api", "/api/", "/api/nothing", "/api//runs", "/%61pi/runs", "/api%2Fruns", "/api/runs/"])
 def test_what_does_not_exist_needs_the_token_too(app: App, target: str) -> None:
     assert ask(app, "GET", target).status == 401
 
 
-@pytest.mark.parametrize(
-    "target", ["//api/runs", "/API/runs", "/x/../api/runs", "/./api/runs", "/\\api/runs", "/api;/runs"]
-)
+@each("target", ["//api/runs", "/API/runs", "/x/../api/runs", "/./api/runs", "/\\api/runs", "/api;/runs"])
 def test_addresses_like_those_of_data_give_no_data(app: App, target: str) -> None:
     answer = ask(app, "GET", target, BEARER)
     assert b'"runs"' not in answer.body
 
 
-@pytest.mark.parametrize(
+@each(
     "header",
     [
         {"authorization": "Bearer wrong"},
@@ -169,12 +166,12 @@ def test_a_session_survives_a_restart_but_not_another_token_or_key(app: App, lib
     assert ask(served(library, cookie_key=b"x" * 32), "GET", "/api/runs", pair, host="localhost:8080").status == 401
 
 
-@pytest.mark.parametrize("token", ["", "wrong", TOKEN + "x", TOKEN.upper(), "\ud800", "é", "x" * 5000])
+@each("token", ["", "wrong", TOKEN + "x", TOKEN.upper(), "\ud800", "é", "x" * 5000])
 def test_a_wrong_token_gives_no_cookie(app: App, token: str) -> None:
     assert login(app, token) == ((400, "") if token == "\ud800" else (401, ""))
 
 
-@pytest.mark.parametrize("body", [b"", b"{}", b"[]", b'{"token": 1}', b"\xff", b"[" * 5000, b'{"token": null}'])
+@each("body", [b"", b"{}", b"[]", b'{"token": 1}', b"\xff", b"[" * 5000, b'{"token": null}'])
 def test_a_login_that_cannot_be_read_says_so(app: App, body: bytes) -> None:
     answer = ask(app, "POST", "/api/login", WRITE, body)
     assert answer.status == 400

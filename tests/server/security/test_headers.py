@@ -7,9 +7,10 @@ from rolloupe.server.app import App
 from rolloupe.server.security.layers import HEADERS
 from rolloupe.wire import run_items
 from tests.server.support import BEARER, WRITE, ask, served
+from tests.thoroughness import each
 
 
-@pytest.mark.parametrize(
+@each(
     ("method", "target", "headers", "host"),
     [
         ("GET", "/", {}, "localhost"),

@@ -5,16 +5,15 @@ import pytest
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from tests.server.support import BEARER, TOKEN, WRITE, ask, served
+from tests.thoroughness import each
 
 
-@pytest.mark.parametrize(
-    "host", ["localhost", "localhost:8080", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:9"]
-)
+@each("host", ["localhost", "localhost:8080", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:65535", "[::1]", "[::1]:9"])
 def test_this_machine_by_any_port(app: App, host: str) -> None:
     assert ask(app, "GET", "/api/runs", BEARER, host=host).status == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "host",
     [
         "evil.example",
@@ -41,7 +40,7 @@ def test_this_machine_by_any_port(app: App, host: str) -> None:
         "\xe9vil.example",
     ],
 )
-@pytest.mark.parametrize("target", ["/", "/api/runs", "/api/events", "/api/login", "/assets/x.js"])
+@each("target", ["/", "/api/runs", "/api/events", "/api/login", "/assets/x.js"])
 def test_every_other_name_is_refused_everywhere(app: App, host: str, target: str) -> None:
     for method in ("GET", "HEAD", "POST", "OPTIONS", "TRACE"):
         answer = ask(app, method, target, BEARER | WRITE, host=host)
@@ -67,7 +66,7 @@ def test_names_without_end_do_not_fill_the_terminal(app: App, capfd: pytest.Capt
     assert len(capfd.readouterr().err.splitlines()) == 10
 
 
-@pytest.mark.parametrize(
+@each(
     ("changes", "host"),
     [
         ({"allow_hosts": ("gpu-box.lab",)}, "GPU-box.lab:8080"),

@@ -1,10 +1,9 @@
 """Foreign pages: what they can make a browser send is refused, unless --cors names them."""
 
-import pytest
-
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, ask, served
+from tests.thoroughness import each
 
 FOREIGN = [
     "https://evil.example",
@@ -21,8 +20,8 @@ FOREIGN = [
 ]
 
 
-@pytest.mark.parametrize("origin", FOREIGN)
-@pytest.mark.parametrize("target", ["/api/runs", "/api/events", "/api/login", "/api/cache/clear", "/"])
+@each("origin", FOREIGN)
+@each("target", ["/api/runs", "/api/events", "/api/login", "/api/cache/clear", "/"])
 def test_a_foreign_origin_is_refused(app: App, origin: str, target: str) -> None:
     for method in ("GET", "POST", "OPTIONS"):
         answer = ask(app, method, target, BEARER | WRITE | {"origin": origin}, host="localhost:8080")
@@ -30,13 +29,13 @@ def test_a_foreign_origin_is_refused(app: App, origin: str, target: str) -> None
         assert "access-control-allow-origin" not in answer.headers
 
 
-@pytest.mark.parametrize("origin", ["http://localhost:8080", "https://localhost:8080", "HTTP://localhost:8080".lower()])
+@each("origin", ["http://localhost:8080", "https://localhost:8080", "HTTP://localhost:8080".lower()])
 def test_the_own_origin_passes(app: App, origin: str) -> None:
     headers = BEARER | {"origin": origin, "sec-fetch-site": "same-origin"}
     assert ask(app, "GET", "/api/runs", headers, host="localhost:8080").status == 200
 
 
-@pytest.mark.parametrize("site", ["cross-site", "same-site", "strange", ""])
+@each("site", ["cross-site", "same-site", "strange", ""])
 def test_what_the_browser_says_comes_from_elsewhere_is_refused(app: App, site: str) -> None:
     assert ask(app, "GET", "/api/runs", BEARER | {"sec-fetch-site": site}).status == 403
     image = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
@@ -45,7 +44,7 @@ def test_what_the_browser_says_comes_from_elsewhere_is_refused(app: App, site: s
     assert ask(app, "GET", "/", frame).status == 403
 
 
-@pytest.mark.parametrize("site", ["same-origin", "none"])
+@each("site", ["same-origin", "none"])
 def test_what_comes_from_the_page_or_the_person_passes(app: App, site: str) -> None:
     assert ask(app, "GET", "/api/runs", BEARER | {"sec-fetch-site": site}).status == 200
 
@@ -57,7 +56,7 @@ def test_a_link_elsewhere_may_lead_to_the_page_but_not_to_data(app: App) -> None
     assert ask(app, "POST", "/api/cache/clear", BEARER | WRITE | followed).status == 403
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [
         {},
@@ -68,7 +67,7 @@ def test_a_link_elsewhere_may_lead_to_the_page_but_not_to_data(app: App) -> None
         {"content-type": "application/json", "x-rolloupe": "0"},
     ],
 )
-@pytest.mark.parametrize("target", ["/api/cache/clear", "/api/login"])
+@each("target", ["/api/cache/clear", "/api/login"])
 def test_a_write_that_a_form_could_send_is_refused(library: Library, headers: dict[str, str], target: str) -> None:
     assert ask(served(library, token=None), "POST", target, headers, b"{}").status == 403
 
@@ -79,10 +78,8 @@ def test_a_write_on_purpose_passes(app: App, library: Library) -> None:
     assert ask(served(library, token=None), "POST", "/api/cache/clear", json).status == 200
 
 
-@pytest.mark.parametrize(
-    "method", ["PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "OPTIONS", "PROPFIND", "get", "X" * 50]
-)
-@pytest.mark.parametrize("target", ["/", "/api/runs", "/api/cache/clear"])
+@each("method", ["PUT", "DELETE", "PATCH", "TRACE", "CONNECT", "OPTIONS", "PROPFIND", "get", "X" * 50])
+@each("target", ["/", "/api/runs", "/api/cache/clear"])
 def test_methods_are_a_list(app: App, method: str, target: str) -> None:
     answer = ask(app, method, target, BEARER | WRITE)
     assert answer.status == 405

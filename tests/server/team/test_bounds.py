@@ -21,6 +21,7 @@ from rolloupe.server.threads import FILES
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER, get_as
+from tests.thoroughness import each
 
 TOKEN = "a-token-for-metrics"
 
@@ -61,9 +62,7 @@ class Slow:
         await send({"type": "http.response.start", "status": 200, "headers": []})
 
 
-@pytest.mark.parametrize(
-    ("path", "most"), [("/api/runs", layers.UNDER_WAY), ("/api/events", layers.MOST_EVENT_STREAMS)]
-)
+@each(("path", "most"), [("/api/runs", layers.UNDER_WAY), ("/api/events", layers.MOST_EVENT_STREAMS)])
 def test_requests_under_way_and_streams_are_bounded(path: str, most: int) -> None:
     async def run() -> tuple[int, list[int], int]:
         slow = Slow()

@@ -14,6 +14,7 @@ from rolloupe.server.people import Person
 from rolloupe.wire import run_items
 from tests.server.team.conftest import Runs
 from tests.server.team.support import ask_as
+from tests.thoroughness import each
 
 RUN, SAMPLE = "first", "train/0/0/0"
 
@@ -24,7 +25,7 @@ def readers(broadcaster: EventBroadcaster) -> dict[str, Client]:
     return people
 
 
-@pytest.mark.parametrize(("shared", "told"), [(False, ["ada"]), (True, ["ada", "bob"])])
+@each(("shared", "told"), [(False, ["ada"]), (True, ["ada", "bob"])])
 def test_only_those_are_told_of_a_note_who_may_read_it(app: App, *, shared: bool, told: list[str]) -> None:
     people = readers(app.context.events)
     body = {"kind": "run", "run": RUN, "seen": 0, "shared": shared, "run_mark": {"name": "mine"}}

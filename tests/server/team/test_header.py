@@ -12,6 +12,7 @@ from rolloupe.server.team.senders import ProxyHeader, header_of, proxies_of
 from tests.server.support import ask
 from tests.server.team.conftest import Runs
 from tests.server.team.support import HEADER
+from tests.thoroughness import each
 
 UNSEEN = (
     "\u00a0\u1680\u2000\u2007\u2009\u200a\u202f\u205f\u3000"  # spaces
@@ -32,7 +33,7 @@ def test_the_proxy_names_the_sender(app: App) -> None:
     assert status(app, ("X-Forwarded-User", " ada ")) == 200
 
 
-@pytest.mark.parametrize("client", ["10.0.0.7", "127.0.0.2", "::1", "", "not an address", "::ffff:10.0.0.7"])
+@each("client", ["10.0.0.7", "127.0.0.2", "::1", "", "not an address", "::ffff:10.0.0.7"])
 def test_from_any_other_peer_the_header_is_refused(app: App, client: str) -> None:
     assert status(app, (HEADER, "ada"), client=client) == 403
     assert status(app, ("X_Forwarded_User", "ada"), client=client) == 403
@@ -44,7 +45,7 @@ def test_an_address_of_the_proxy_may_come_as_ipv6(app: App) -> None:
     assert status(app, (HEADER, "ada"), client="::ffff:127.0.0.1") == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "pairs",
     [
         [(HEADER, "rita"), (HEADER, "root")],
@@ -58,7 +59,7 @@ def test_two_names_for_the_sender_are_refused(app: App, pairs: list[tuple[str, s
     assert status(app, *pairs) == 400
 
 
-@pytest.mark.parametrize(
+@each(
     "name",
     [
         "root, rita",
@@ -84,25 +85,23 @@ def test_a_name_that_could_be_another_is_refused(app: App, name: str) -> None:
     assert status(app, (HEADER, sent)) == 400
 
 
-@pytest.mark.parametrize("name", ["ROOT", "Root", "root@", "r\u043e\u043et", "../root", "root/", "%72oot", "*", "none"])
+@each("name", ["ROOT", "Root", "root@", "r\u043e\u043et", "../root", "root/", "%72oot", "*", "none"])
 def test_a_name_like_that_of_somebody_is_somebody_else(app: App, name: str) -> None:
     assert status(app, (HEADER, name.encode().decode("latin-1"))) == 403
 
 
-@pytest.mark.parametrize("name", ["Zo\u00eb", "Zoe\u0308", "\u0958", "O\u00b4Brien", "Ada Lovelace", "\u4f50\u85e4"])
+@each("name", ["Zo\u00eb", "Zoe\u0308", "\u0958", "O\u00b4Brien", "Ada Lovelace", "\u4f50\u85e4"])
 def test_names_of_people_are_taken(app: App, name: str) -> None:
     assert status(app, (HEADER, name.encode().decode("latin-1"))) == 403, "known, but without a role"
 
 
-@pytest.mark.parametrize("value", ["", " ", "\t"])
+@each("value", ["", " ", "\t"])
 def test_a_proxy_that_names_nobody_lets_nobody_in(app: App, value: str) -> None:
     assert status(app, (HEADER, value)) == 401
     assert status(app) == 401
 
 
-@pytest.mark.parametrize(
-    "name", ["x-user", "remote-user", "x-remote-user", "x-forwarded-email", "forwarded", "x-forwarded-for", "cookie"]
-)
+@each("name", ["x-user", "remote-user", "x-remote-user", "x-forwarded-email", "forwarded", "x-forwarded-for", "cookie"])
 def test_no_other_header_names_the_sender(app: App, name: str) -> None:
     assert status(app, (name, "root")) == 401
     assert status(app, (HEADER, "stranger"), (name, "root")) == 403
@@ -127,19 +126,19 @@ def test_a_unix_socket_is_trusted_only_where_the_server_listens_on_one(runs: Run
     assert status(served("10.0.0.0/8", "fd00::/8"), (HEADER, "ada"), client="fd00::1") == 200
 
 
-@pytest.mark.parametrize("word", ["", "header:", "header:X Y", "X-Forwarded-User", "header:X\r\nY", "cookie:x"])
+@each("word", ["", "header:", "header:X Y", "X-Forwarded-User", "header:X\r\nY", "cookie:x"])
 def test_a_source_of_people_that_is_not_understood_is_refused(word: str) -> None:
     with pytest.raises(BadQuery):
         header_of(word)
 
 
-@pytest.mark.parametrize("word", ["", "localhost", "10.0.0.1/8", "*", "0.0.0.0/33"])
+@each("word", ["", "localhost", "10.0.0.1/8", "*", "0.0.0.0/33"])
 def test_a_proxy_that_is_no_address_is_refused(word: str) -> None:
     with pytest.raises(BadQuery):
         proxies_of([word])
 
 
-@pytest.mark.parametrize(
+@each(
     ("headers", "refused"),
     [
         ({"origin": "https://evil.example"}, 403),
@@ -154,7 +153,7 @@ def test_another_site_reads_nothing_in_a_persons_name(app: App, headers: dict[st
     assert ask(app, "GET", "/api/runs", {HEADER: "ada", **headers}).status == refused
 
 
-@pytest.mark.parametrize(
+@each(
     "headers",
     [
         {"content-type": "application/x-www-form-urlencoded", "x-rolloupe": "1"},

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-import pytest
-
 from rolloupe.server.app import App
 from tests.server.team.conftest import Runs
 from tests.server.team.support import ask_as, get_as, note_as, notes_of, team_app
+from tests.thoroughness import each
 
 
 def test_a_private_note_is_its_writers_alone(app: App) -> None:
@@ -45,8 +44,8 @@ def removal(**more: object) -> dict[str, object]:
     return {"kind": "sample", "run": "first", "name": "train/0/0/0", **more}
 
 
-@pytest.mark.parametrize("name", ["bob", "rita"])
-@pytest.mark.parametrize("shared", [True, False])
+@each("name", ["bob", "rita"])
+@each("shared", [True, False])
 def test_nobody_changes_anothers_note(app: App, name: str, shared: bool) -> None:
     version = note_as(app, "ada", "of ada", shared=shared).json["version"]
     mark = {"note": "forged"}

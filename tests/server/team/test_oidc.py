@@ -19,6 +19,7 @@ from rolloupe.server.team.serve import secret_in
 from tests.server.support import relax_run
 from tests.server.team.provider import LoginBrowser, free_port, providing
 from tests.server.team.server_process import TeamProcess
+from tests.thoroughness import each
 
 ACCESS = """
 [people]
@@ -91,7 +92,7 @@ def test_scripts_and_other_methods_are_refused_and_led_nowhere(place: Place) -> 
     assert browser.client.get(place.address + "/healthz").status_code == 200
 
 
-@pytest.mark.parametrize(
+@each(
     ("sub", "status", "words"),
     [
         ("zed", 403, "has no role"),
@@ -128,7 +129,7 @@ def test_an_answer_that_nobody_asked_for_logs_nobody_in(place: Place) -> None:
     assert again.status_code == 401, "once only"
 
 
-@pytest.mark.parametrize("asked", ["//evil.example", "/\\evil.example", "https://evil.example", "/auth/logout", "x"])
+@each("asked", ["//evil.example", "/\\evil.example", "https://evil.example", "/auth/logout", "x"])
 def test_no_link_leads_to_another_server(place: Place, asked: str) -> None:
     browser = place.browser()
     form = browser._followed(browser.client.get(f"{place.address}/auth/login", params={"next": asked}))
@@ -168,7 +169,7 @@ def test_a_session_ends(monkeypatch: pytest.MonkeyPatch) -> None:
             login.name(one)
 
 
-@pytest.mark.parametrize(("verified", "is_let_in"), [(True, 1), ("true", 1), (None, 1), (False, 0), ("false", 0)])
+@each(("verified", "is_let_in"), [(True, 1), ("true", 1), (None, 1), (False, 0), ("false", 0)])
 def test_an_address_that_the_provider_does_not_trust_is_no_name(verified: object, is_let_in: int) -> None:
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://rollouts.example.org"))
     facts = {"email": "ada@example.org", "email_verified": verified}
@@ -179,7 +180,7 @@ def test_an_address_that_the_provider_does_not_trust_is_no_name(verified: object
             login.name_in(facts)
 
 
-@pytest.mark.parametrize("name", ["\u00a0ada", "ada\u3000", "ada ", "a\u3164da", "a\u200bda", "\u212aim", "\ud800"])
+@each("name", ["\u00a0ada", "ada\u3000", "ada ", "a\u3164da", "a\u200bda", "\u212aim", "\ud800"])
 def test_a_name_with_what_nobody_sees_is_nobodys(name: str) -> None:
     login = OidcLogin(OidcClient("https://login.example.org", "id", "secret", "https://r.example.org", "nick"))
     with pytest.raises(Refused, match="cannot be used"):

@@ -20,6 +20,7 @@ from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.server_process import TeamProcess, request
 from tests.server.team.support import access_file
+from tests.thoroughness import each
 
 JSON = ("Content-Type: application/json", "X-Rolloupe: 1")
 
@@ -43,7 +44,7 @@ def test_it_answers_people_and_refuses_others(server: TeamProcess) -> None:
     assert status(server.get("/healthz")) == 200
 
 
-@pytest.mark.parametrize(
+@each(
     "smuggled",
     [
         b"X-Forwarded-User: rita\r\nX-Forwarded-User: root",
@@ -61,7 +62,7 @@ def test_a_smuggled_name_is_refused(server: TeamProcess, smuggled: bytes) -> Non
     assert status(server.send(head + smuggled + b"\r\n\r\n")) in (400, 403)
 
 
-@pytest.mark.parametrize(
+@each(
     "framing",
     [
         b"Content-Length: 4\r\nTransfer-Encoding: chunked",
@@ -86,7 +87,7 @@ def test_a_web_socket_is_no_way_in(server: TeamProcess) -> None:
     assert status(answer) == 401
 
 
-@pytest.mark.parametrize(
+@each(
     "target",
     ["/../../etc/passwd", "/assets/../../../etc/passwd", "/%2e%2e/%2e%2e/etc/passwd", "/assets/..%2f..%2fetc/passwd",
      "//etc/passwd", "/api/runs/..%2f..%2fsecret/steps?split=train", "/api/runs/%2e%2e/second/steps?split=train",
@@ -194,7 +195,7 @@ def test_the_server_leaves_the_index_to_workers(monkeypatch: pytest.MonkeyPatch,
     assert given["own_work"] == NO_WORK
 
 
-@pytest.mark.parametrize("path", ["//evil.example", "/a/../b", "/%2e%2e", "/x?y", "/x#y", "/.x", "/x;y", "/x\r\ny"])
+@each("path", ["//evil.example", "/a/../b", "/%2e%2e", "/x?y", "/x#y", "/.x", "/x;y", "/x\r\ny"])
 def test_a_public_url_has_a_plain_path(path: str) -> None:
     assert public_place("https://example.org/rollouts/") == ("example.org", "/rollouts")
     with pytest.raises(BadQuery, match="--public-url"):

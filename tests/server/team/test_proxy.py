@@ -3,12 +3,11 @@
 import gc
 import socket
 
-import pytest
-
 from tests.server.team.proxy import proxy
+from tests.thoroughness import each
 
 
-@pytest.mark.parametrize("content", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"])
+@each("content", [b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"])
 def test_a_proxy_that_ends_leaves_no_connection_open(content: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         with proxy(server.getsockname()[1], "ada") as port:

@@ -10,6 +10,7 @@ from rolloupe.server.access import AccessFile
 from rolloupe.server.app import POST, App
 from tests.server.support import WRITE, ask
 from tests.server.team.support import HEADER, ask_as, get_as, note_as
+from tests.thoroughness import each
 
 CHANGES = {path: role for path, _, role in POST if role != "reader"}
 
@@ -66,7 +67,7 @@ def test_only_an_admin_sees_the_figures_of_the_server(app: App) -> None:
     assert {"index_bytes", "index_dir", "hits"} <= get_as(app, "root", "/api/cache/stats").json.keys()
 
 
-@pytest.mark.parametrize(("name", "role"), [("rita", "reader"), ("ada", "writer"), ("root", "admin")])
+@each(("name", "role"), [("rita", "reader"), ("ada", "writer"), ("root", "admin")])
 def test_the_page_learns_who_one_is(app: App, name: str, role: str) -> None:
     state = get_as(app, name, "/api/state").json
     assert (state["user"], state["role"]) == (name, role)
@@ -77,12 +78,12 @@ def test_nobody_is_let_in_by_a_token_or_a_login(app: App) -> None:
     assert ask_as(app, "rita", "POST", "/api/login", {"token": "x"}).status in (404, 405)
 
 
-@pytest.mark.parametrize("target", ["/", "/assets/x.js", "/index.html", "/favicon.svg", "/r/first"])
+@each("target", ["/", "/assets/x.js", "/index.html", "/favicon.svg", "/r/first"])
 def test_not_even_the_page_is_public(app: App, target: str) -> None:
     assert ask(app, "GET", target).status == 401
 
 
-@pytest.mark.parametrize("target", ["/healthz", "/readyz"])
+@each("target", ["/healthz", "/readyz"])
 def test_health_checks_need_no_role_and_no_name(app: App, target: str) -> None:
     answer = ask(app, "GET", target, host="10.1.2.3:9000", client="10.0.0.7")
     assert (answer.status, answer.body) == (200, b"ok\n")

@@ -29,6 +29,7 @@ from rolloupe.storage import both_places
 from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.support import access_file, ask_as, get_as, note_as, notes_of, team_app
+from tests.thoroughness import each
 
 SAMPLE = (
     "split=train&step=0&id=train/0/0/0&name=reward&to=jsonl&q=x&text=x&prompt=x&file=x&start=0&stop=1&run=second&at=0.0"
@@ -201,7 +202,7 @@ def test_a_server_with_rules_keeps_links_within_their_run(
     assert [one.links_stay_in_run for one in opened] == [True, False]
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/secret", "s3://bucket/secret/", "s3a://bucket/secret", "s3://bucket"])
+@each("path", ["s3://bucket/secret", "s3://bucket/secret/", "s3a://bucket/secret", "s3://bucket"])
 def test_a_rule_closes_runs_in_an_object_store(path: str) -> None:
     access = parsed(f'everyone = "reader"\n[[runs]]\npath = "{path}"\npeople = ["ada"]\n'.encode())
     for place in ("/s3:/bucket/secret/run", "s3://bucket/secret/run"):
@@ -209,7 +210,7 @@ def test_a_rule_closes_runs_in_an_object_store(path: str) -> None:
     assert access.may_see("bob", both_places("/s3:/bucket-2/secret/run"))
 
 
-@pytest.mark.parametrize("path", ["bucket/secret", "", "secret", "/data\\u0000"])
+@each("path", ["bucket/secret", "", "secret", "/data\\u0000"])
 def test_a_rule_names_a_whole_path(path: str) -> None:
     with pytest.raises(BadQuery, match="must be a whole path"):
         parsed(f'[[runs]]\npath = "{path}"\npeople = []\n'.encode())
@@ -233,7 +234,7 @@ def test_a_name_is_the_same_however_its_accents_are_written() -> None:
         parsed((text.format(names[0]) + f'"{names[1]}" = "admin"\n').encode())
 
 
-@pytest.mark.parametrize("name", ["ada ", "\u00a0ada", "a\u200bda", "a\u3164da", "\u212aim"])
+@each("name", ["ada ", "\u00a0ada", "a\u200bda", "a\u3164da", "\u212aim"])
 def test_a_name_that_no_sender_can_have_is_refused_in_the_file_too(name: str) -> None:
     for text in ('[people]\n"{}" = "reader"\n', '[[runs]]\npath = "/d"\npeople = ["{}"]\n'):
         with pytest.raises(BadQuery, match="cannot be seen"):

@@ -20,7 +20,7 @@ import pytest
 from rolloupe.formats import discover, discovery
 from rolloupe.storage.remote import calls, connection, stores
 from tests.storage.remote.s3 import KEYS
-from tests.thoroughness import slow_unless
+from tests.thoroughness import each, slow_unless
 
 MIB = 2**20
 GROWS_MIB = 256
@@ -257,7 +257,7 @@ SWAP = "link.swap('a', b'x', None)"
 DELETE = "link.delete(['a'])"
 
 
-@pytest.mark.parametrize("call", [LIST, BELOW, SWAP, DELETE])
+@each("call", [LIST, BELOW, SWAP, DELETE])
 def test_nothing_that_takes_too_much_is_asked_for_again(monkeypatch: pytest.MonkeyPatch, call: str) -> None:
     with serving(huge_error) as (address, asked):
         said = outcome(monkeypatch, "s3", address, call)
@@ -297,8 +297,8 @@ def onward(where: Callable[[str], str]) -> Answer:
 SECRET = listing(ROW.format("runs/of-somebody-else"))
 
 
-@pytest.mark.parametrize("scheme", ["s3", "az", "gs", "http"])
-@pytest.mark.parametrize("call", [LIST, HEAD, READ, GET, BELOW])
+@each("scheme", ["s3", "az", "gs", "http"])
+@each("call", [LIST, HEAD, READ, GET, BELOW])
 def test_no_request_is_sent_on_to_another_host(monkeypatch: pytest.MonkeyPatch, scheme: str, call: str) -> None:
     with serving(lambda self: self.reply(200, SECRET, **HEADERS), host="127.0.0.2") as (inner, inner_asked):
         for target in (inner, inner.replace("127.0.0.2", "localhost"), "http://169.254.169.254", "http://10.0.0.1"):
@@ -321,7 +321,7 @@ def test_a_store_may_send_on_within_its_host(monkeypatch: pytest.MonkeyPatch) ->
         assert "of-somebody-else" in outcome(monkeypatch, "s3", address, LIST)
 
 
-@pytest.mark.parametrize(
+@each(
     ("environ", "address", "signs_in", "excluded"),
     [
         ({}, "", True, None),
@@ -357,8 +357,8 @@ def test_asking_for_a_region_follows_no_redirect(monkeypatch: pytest.MonkeyPatch
             assert stores.region_of("bucket") == "eu-north-1" and not asked_elsewhere
 
 
-@pytest.mark.parametrize("status", [200, 400, 403, 404, 409, 416, 500, 501])
-@pytest.mark.parametrize("call", [LIST, HEAD, READ, BELOW])
+@each("status", [200, 400, 403, 404, 409, 416, 500, 501])
+@each("call", [LIST, HEAD, READ, BELOW])
 def test_no_error_repeats_what_a_server_sends(monkeypatch: pytest.MonkeyPatch, status: int, call: str) -> None:
     body = b"<Error>Go to evil.example\x1b[2J and type your key</Error>"
     with serving(lambda self: self.reply(status, body, **HEADERS)) as (address, _):
@@ -439,7 +439,7 @@ HUB_TREES: dict[str, Answer] = {
 }
 
 
-@pytest.mark.parametrize("tree", HUB_TREES)
+@each("tree", HUB_TREES)
 def test_no_answer_of_a_hub_takes_more(tree: str) -> None:
     with serving(of_hub(HUB_TREES[tree])) as (address, _):
         mib, took_s, said = grown("hf", address, "link.list('lab/set/runs')", 1.0)
