@@ -23,19 +23,19 @@ from pathlib import Path
 from typing import IO, Any
 from unittest import mock
 
+from rolloupe.formats import registry
 from rolloupe.index import execution
 
 ADDRESS = "ROLLOUPE_TESTS_FORKS"
 """The variable that says where the process listens that forks."""
 
-FRESH = "ROLLOUPE_TESTS_FRESH"
-"""The variable that has processes begin from nothing: what is imported is not the same there."""
-
 IMPORTED = (
     "rolloupe.server.process.serve", "rolloupe.server.app", "rolloupe.server.process.uvicorn_server",
-    "rolloupe.index.execution", "rolloupe.query", "rolloupe.api", "rolloupe.cli",
-    "uvicorn.protocols.http.h11_impl",
+    "rolloupe.index.execution", "rolloupe.query", "rolloupe.api", "rolloupe.cli", "rolloupe.cli.runs",
+    "rolloupe.state.scores", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "uvicorn.loops.asyncio",
+    "duckdb.value.constant", "encodings.idna", "importlib.metadata", "numpy.ma", "pyarrow.compute", "rich.console",
 )  # fmt: skip
+"""What processes of the tests import one after the other, beside the formats."""
 
 STARTS_WITHIN_S = 60
 
@@ -44,7 +44,7 @@ _ANSWER_BYTES = 16
 
 
 class Fork:
-    """A process that calls a function of a module, with what `subprocess.Popen` has of one."""
+    """A process that calls a function of a module, with what `subprocess.Popen` has of one. Its warnings are errors."""
 
     def __init__(self, function: str, *args: str, errors: bool = True, terminal: int | None = None) -> None:
         self._written = b"", b""
@@ -142,18 +142,6 @@ def patch_workers() -> None:
     execution.start_process = index_worker  # type: ignore[assignment]
 
 
-def process(function: str, *args: str) -> "Fork | subprocess.Popen[bytes]":
-    """A process that calls a function of a module, whose warnings are errors."""
-    if FRESH not in os.environ:
-        return Fork(function, *args)
-    module, name = function.split(":")
-    code = f"import sys; from {module} import {name}; {name}(*sys.argv[1:])"
-    line = [sys.executable, "-W", "error", "-c", code, *args]
-    return subprocess.Popen(
-        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env={**os.environ, "PYTHONUNBUFFERED": "1"}
-    )
-
-
 def program(code: str, *args: str, **environ: str) -> Fork:
     """A process that runs a program as `python -c` does, with more in its environment."""
     with mock.patch.dict(os.environ, environ):
@@ -182,6 +170,7 @@ def _listen(address: str) -> None:
     """Fork a process for each that connects."""
     for name in IMPORTED:
         importlib.import_module(name)
+    registry.built_in_formats()
     execution.keep_pandas_out()  # the first array of each process would import it
     gc.freeze()  # no pass over what all share, which would copy it
     signal.signal(signal.SIGINT, signal.SIG_IGN)

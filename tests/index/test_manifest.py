@@ -16,6 +16,13 @@ from tests.thoroughness import amount
 
 RACES = amount(40, 1000)
 
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few segments are enough for a manifest."""
+    monkeypatch.setattr(catalog, "MANY", 16)
+
+
 PUBLISHER = """
 import sys
 from pathlib import Path

@@ -1,6 +1,7 @@
 """A real server in a process of its own."""
 
 import json
+import os
 import re
 import signal
 import socket
@@ -17,9 +18,13 @@ from rolloupe.model import Reading
 from rolloupe.server.settings import RunPaths, ViewerOptions
 from tests import forks
 
+FIRST = "ROLLOUPE_TESTS_FIRST"
+"""The variable with lines that a server runs before all else."""
+
 
 def run(options: str) -> None:
     """Be such a server."""
+    exec(os.environ.get(FIRST, ""), {})
     from rolloupe.server.process.serve import serve
 
     forks.patch_workers()
@@ -38,7 +43,7 @@ class Process:
     def __init__(self, paths: list[Path], index_dir: Path, **options: Any) -> None:
         given = {"paths": [str(path) for path in paths], "index_dir": str(index_dir), "no_browser": True, **options}
         self.started = time.monotonic()
-        self._process = forks.process("tests.server.server_process:run", json.dumps(given))
+        self._process = forks.Fork("tests.server.server_process:run", json.dumps(given))
         assert self._process.stdout is not None
         self.line = self._process.stdout.readline().decode()
         match = re.search(r"http://([^/]+):(\d+)(/\S*?)(?:#token=(\S+))?(?:\s|$)", self.line)

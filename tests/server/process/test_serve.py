@@ -1,7 +1,6 @@
 """The server as a person starts it: address, port, warnings, the end."""
 
 import contextlib
-import os
 import signal
 import socket
 import stat
@@ -19,9 +18,8 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.process.console import printable
 from rolloupe.server.process.serve import access_of, address, announce, listening, say_what_is_missing, serve
 from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, hosts_of, origins_of
-from tests import forks
 from tests.index.support import eventually
-from tests.server.server_process import Process
+from tests.server.server_process import FIRST, Process
 from tests.server.support import relax_run
 from tests.thoroughness import each
 
@@ -35,16 +33,9 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def patch(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Patch:
+def patch(monkeypatch: pytest.MonkeyPatch) -> Patch:
     """Have processes run some lines before all else."""
-
-    def before(code: str) -> None:
-        (tmp_path / "patch").mkdir()
-        (tmp_path / "patch/sitecustomize.py").write_text(code)
-        monkeypatch.setenv(forks.FRESH, "1")
-        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path / "patch"), os.environ.get("PYTHONPATH", "")]))
-
-    return before
+    return lambda code: monkeypatch.setenv(FIRST, code)
 
 
 def test_one_line_with_the_link_and_a_private_token(folder: Path, tmp_path: Path, state: Path) -> None:
@@ -302,7 +293,6 @@ def test_ending_while_runs_are_still_looked_for(folder: Path, tmp_path: Path, st
         "import pathlib, time\nimport rolloupe.index as index\n"
         f"begun = pathlib.Path({str(begun)!r})\n"
         "def init(self, *given, **named):\n"
-        "    import rolloupe.server.process.uvicorn_server  # an interrupted import warns of its open file\n"
         "    begun.touch()\n"
         "    time.sleep(600)\n"
         "index.Library.__init__ = init\n"

@@ -103,7 +103,7 @@ def test_a_search_in_200_megabytes_ends_with_its_client(tmp_path: Path, budget_b
 
 def test_a_search_ends_with_its_client(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SEARCHES", {"a pattern that takes long": SLOW})
-    check_ends(write_large_run(tmp_path / "run", 16_000_000), tmp_path, budget_bytes=0, reads_for_s=(0.3,))
+    check_ends(write_large_run(tmp_path / "run", 8_000_000), tmp_path, budget_bytes=0, reads_for_s=(0.3,))
 
 
 @pytest.mark.slow

@@ -38,7 +38,7 @@ class TeamProcess:
             "listen": "127.0.0.1:0", "users_from": "header:X-Forwarded-User", "trusted_proxies": ["127.0.0.1"],
             **options,
         }  # fmt: skip
-        self._process = forks.process("tests.server.team.server_process:run", json.dumps(given))
+        self._process = forks.Fork("tests.server.team.server_process:run", json.dumps(given))
         assert self._process.stdout is not None
         self.line = self._process.stdout.readline().decode()
         match = re.search(r"http://127\.0\.0\.1:(\d+)", self.line)

@@ -3,6 +3,7 @@
 import json
 import re
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -11,31 +12,32 @@ import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.cli.support import forked
+from tests.forks import Fork
 from tests.server.support import relax_run
 from tests.server.team.server_process import request
 
 SERVE = Path(__file__).parents[3] / "docs/serve"
 
 
-def started(words: Sequence[str], places: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def started(words: Sequence[str], places: Mapping[str, str]) -> Fork:
     """Start a command line of a document, in other places; the longest of several that fit counts."""
     moved = []
     for word in words:
         place = max((one for one in places if one in word), key=len, default="")
         moved.append(word.replace(place, places[place]) if place else word)
     assert set(places) == {place for place in places if any(place in word for word in words)}
-    return subprocess.Popen([sys.executable, "-m", "rolloupe", *moved], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return forked(*moved)
 
 
-def line_of(server: subprocess.Popen[bytes]) -> str:
-    assert server.stdout is not None
+def line_of(server: Fork) -> str:
     return server.stdout.readline().decode()
 
 
-def ended(server: subprocess.Popen[bytes]) -> int:
-    server.terminate()
+def ended(server: Fork) -> int:
+    server.send_signal(signal.SIGTERM)
     server.communicate(timeout=30)
-    return server.returncode
+    return server.wait()
 
 
 def prepared(folder: Path) -> tuple[str, str]:

@@ -1,7 +1,5 @@
 """Logins at an OpenID provider, against one in a process of its own."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +14,7 @@ from rolloupe.server.settings import TeamOptions
 from rolloupe.server.team import senders
 from rolloupe.server.team.senders import OidcClient, OidcLogin, client_of, local_place
 from rolloupe.server.team.serve import secret_in
+from tests.forks import program
 from tests.server.support import relax_run
 from tests.server.team.provider import LoginBrowser, free_port, providing
 from tests.server.team.server_process import TeamProcess
@@ -235,5 +234,5 @@ def test_a_start_with_a_login_prints_no_warnings_of_its_packages() -> None:
         "from rolloupe.server.team.senders import OidcClient, OidcLogin\n"
         "OidcLogin(OidcClient('https://login.example', 'id', 'secret', 'https://rollouts.example'))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stderr == ""
+    process = program(code)
+    assert process.communicate() == (b"", b"") and process.returncode == 0

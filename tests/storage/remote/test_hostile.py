@@ -2,9 +2,6 @@
 
 import asyncio
 import json
-import os
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +16,7 @@ import pytest
 
 from rolloupe.formats import discover, discovery
 from rolloupe.storage.remote import calls, connection, stores
+from tests.forks import program
 from tests.storage.remote.s3 import KEYS
 from tests.thoroughness import each, slow_unless
 
@@ -140,7 +138,8 @@ def long_answer(self: Hostile) -> None:
 HEADERS = {"ETag": '"1"', "Last_Modified": "Thu, 01 Jan 2026 00:00:00 GMT"}
 
 CHILD = """
-import json, os, sys, threading, time
+import json, os, sys, threading, time, warnings
+warnings.simplefilter("ignore")  # of the packages that read stores
 import obstore
 from rolloupe.storage.remote import calls, connection
 from rolloupe.storage.remote.calls import ObjectState
@@ -161,9 +160,9 @@ except OSError as error:
     said = f"{type(error).__name__}: {error.strerror}"
 took_s = time.monotonic() - began
 if "Interrupted" in said:
-    time.sleep(0.2)
+    time.sleep(0.1)
     before = memory()
-    time.sleep(0.3)
+    time.sleep(0.2)
     said += "" if memory() < before + 2**20 else ": and goes on"
 is_over = True
 looking.join()
@@ -184,11 +183,10 @@ def environ_of(address: str) -> dict[str, str]:
 def grown(scheme: str, address: str, call: str, most_s: float = ENDS_S) -> tuple[float, float, str]:
     """The MiB by which a process grows during a call, the seconds that takes, and what comes of it."""
     bucket = {"http": urlsplit(address).netloc, "hf": "datasets"}.get(scheme, "bucket")
-    done = subprocess.run(
-        [sys.executable, "-c", CHILD, scheme, bucket, call, str(most_s)],
-        env={**os.environ, **environ_of(address)}, capture_output=True, text=True, timeout=120, check=True,
-    )  # fmt: skip
-    mib, took_s, said = json.loads(done.stdout)
+    process = program(CHILD, scheme, bucket, call, str(most_s), **environ_of(address))
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    mib, took_s, said = json.loads(out)
     return mib, took_s, said
 
 
