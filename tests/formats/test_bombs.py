@@ -57,7 +57,7 @@ def test_blank_lines_are_passed_over_wherever_a_block_ends(data: bytes, draw: st
 
 @pytest.mark.parametrize("unit", [b"\n", b"\r\n", b" \t\r\n", b" " * 63 + b"\n"])
 def test_a_run_of_blank_lines_is_no_lines_at_all(unit: bytes) -> None:
-    data = unit * (64 * MIB // len(unit))
+    data = unit * (16 * MIB // len(unit))
     assert list(line_reader.lines(io.BufferedReader(io.BytesIO(data)), 0, len(data))) == []
 
 
@@ -66,7 +66,7 @@ def test_a_megabyte_of_packed_newlines_hides_no_row(tmp_path: Path) -> None:
     path.parent.mkdir(parents=True)
     with gzip.open(path, "wb") as file:
         file.write(as_lines([row(0, 0)]))
-        for _ in range(64):
+        for _ in range(32):
             file.write(b"\n" * MIB)
         file.write(as_lines([row(0, 1)]))
     with opened(tmp_path, tmp_path / "index") as library:
@@ -103,7 +103,7 @@ def test_the_shortest_lines_that_say_anything_are_read(tmp_path: Path) -> None:
 
 def test_metrics_of_packed_newlines_fill_no_memory(tmp_path: Path) -> None:
     path = tmp_path / "metrics.jsonl.gz"
-    path.write_bytes(gzip.compress(b'{"step": 1}\n' + b"\n" * (64 * MIB) + b'{"step": 2}\n'))
+    path.write_bytes(gzip.compress(b'{"step": 1}\n' + b"\n" * (32 * MIB) + b'{"step": 2}\n'))
     assert [one["step"] for one in trainer.records(alone(path))] == [1, 2]
 
 

@@ -191,7 +191,6 @@ def test_a_foreign_key_is_shown(name: str, path: Path) -> None:
 
 
 @by_format
-@settings(max_examples=amount(15, 200))
 @given(data=st.data())
 def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObject) -> None:
     record = data.draw(records(KEYS[name]))

@@ -1,8 +1,6 @@
 """Parts of token series that are damaged, or are something else: a reason, never a crash, never much memory."""
 
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from unittest.mock import Mock
@@ -20,6 +18,7 @@ from rolloupe.formats.reading.files import alone
 from rolloupe.formats.reading.tables.parquet_files import row_groups
 from rolloupe.record.token_series import write_part
 from rolloupe.tokens import SampleTokens, sample_tokens, tokens_of
+from tests.forks import program
 from tests.formats.support import only_run, samples
 from tests.thoroughness import amount, slow_unless
 
@@ -67,11 +66,10 @@ def damage(folder: Path, seed: int, rounds: int) -> None:
 
 @pytest.mark.parametrize("seed", [1, slow_unless(False, 2)])
 def test_a_damaged_part_has_a_reason_and_ends_no_process(tmp_path: Path, seed: int) -> None:
-    damaging = f"damage(Path({str(tmp_path)!r}), {seed}, {amount(150, 400)})"
-    code = f"from tests.formats.native.test_token_parts import *; {damaging}"
-    root = Path(__file__).parents[3]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr[-2000:]) == (0, "")
+    damaging = f"damage(Path({str(tmp_path)!r}), {seed}, {amount(80, 400)})"
+    done = program(f"from tests.formats.native.test_token_parts import *; {damaging}")
+    _, errors = done.communicate(120)
+    assert (done.returncode, errors[-2000:]) == (0, b"")
 
 
 @pytest.mark.parametrize(
