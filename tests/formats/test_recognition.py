@@ -49,7 +49,6 @@ def read(run: RunInfo) -> dict[tuple[str, int, str], dict[str, object]]:
 def with_facts(name: str, place: Path) -> Path:
     """A copy of a format's example whose lines have every fact of a plain log that they lack."""
     run = EXAMPLES[name]
-    assert run is not None
     root = Path(run.root)
     copy = place / root.name
     if root.is_dir():

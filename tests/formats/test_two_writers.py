@@ -96,7 +96,6 @@ def writing(*programs: list[str]) -> Iterator[list["subprocess.Popen[str]"]]:
 def run_in(folder: Path, name: str) -> RunInfo:
     """The run in a copy of a format's example."""
     example = EXAMPLES[name]
-    assert example is not None
     place = folder / Path(example.root).name
     (shutil.copytree if Path(example.root).is_dir() else shutil.copyfile)(example.root, place)
     (run,) = discover([place]).runs

@@ -41,11 +41,10 @@ def placed(folder: Path) -> tuple[Path, Path]:
     whole, formats = folder / "runs", folder / "formats"
     shutil.copytree(RUNS, whole)
     for name, run in EXAMPLES.items():
-        if run is not None:
-            root = Path(run.root)
-            copied = formats / name / root.name
-            copied.parent.mkdir(parents=True)
-            (shutil.copytree if root.is_dir() else shutil.copy)(root, copied)
+        root = Path(run.root)
+        copied = formats / name / root.name
+        copied.parent.mkdir(parents=True)
+        (shutil.copytree if root.is_dir() else shutil.copy)(root, copied)
     for path in (whole, formats, *whole.rglob("*"), *formats.rglob("*")):
         os.utime(path, (CHANGED_S, CHANGED_S))
     return whole, formats

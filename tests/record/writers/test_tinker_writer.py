@@ -33,7 +33,6 @@ from tests.formats.support import numbers, only_run, samples, texts, values
 DATA = Path(__file__).parents[2] / "data"
 RUNS = [
     "tinker/flat_run",
-    "tinker/sync_run",
     "tinker/quirks",
     "generic/verl",
     "verifiers",
