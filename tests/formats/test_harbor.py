@@ -159,7 +159,7 @@ def test_a_document_that_follows_counts_and_one_that_is_not_read_is_named(tmp_pa
     put(trial / "agent/trajectory.json", document(said("one"), continued_trajectory_ref="more.json"))
     run = only_run(tmp_path / "first")
     before = by_name("harbor").sources(run)
-    assert "goes on in more.json" in samples(run)[0].notes[0]
+    assert "continues in more.json" in samples(run)[0].notes[0]
     put(trial / "agent/more.json", document(said("two")))
     after = by_name("harbor").sources(run)
     assert [a == b for a, b in zip(before, after, strict=True)] == [False, True, True]
@@ -170,7 +170,7 @@ def test_a_document_that_follows_counts_and_one_that_is_not_read_is_named(tmp_pa
     before = by_name("harbor").sources(loose)
     put(tmp_path / "loose" / "a.cont-1.json", document(said("two")))
     assert [a == b for a, b in zip(before, by_name("harbor").sources(loose), strict=True)] == [False, True]
-    assert "goes on in more.json" in samples(only_run(trial / "agent/trajectory.json"))[0].notes[0]
+    assert "continues in more.json" in samples(only_run(trial / "agent/trajectory.json"))[0].notes[0]
 
 
 def test_tokens_of_steps_are_one_sequence(tmp_path: Path) -> None:

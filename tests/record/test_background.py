@@ -110,7 +110,7 @@ def test_a_disk_that_is_full_within_a_part_costs_its_series_alone(tmp_path: Path
     assert [path.name for path in (tmp_path / "run/tokens/rank0").iterdir() if path.name.startswith(".")] == []
     run = opened(tmp_path / "run")
     assert [len(run.sample(f"train/0/g/{index}").series) for index in range(3)] == [1, 0, 1]
-    assert run.sample("train/0/g/1").notes == ["not written, for the recorder had no room left: a"]
+    assert run.sample("train/0/g/1").notes == ["not written, because the recorder had no room left: a"]
     assert run.problems() == []
 
 

@@ -91,7 +91,7 @@ def test_of_masks_that_differ_a_token_counts_that_all_count() -> None:
     found = placed(4, completion_mask=[1, 1, 1, 0], action_mask=[1, 0, 1, 0], attention_mask=[1, 1, 1, 0])
     assert found.series["loss_mask"].tolist() == [1, 0, 1, 0]
     assert found.series["attention_mask"].tolist() == [1, 1, 1, 0]
-    assert found.notes == ["completion_mask and action_mask differ at 1 tokens: those count that all of them count"]
+    assert found.notes == ["completion_mask and action_mask differ at 1 tokens: a token counts if all of them count it"]
 
 
 @pytest.mark.parametrize(

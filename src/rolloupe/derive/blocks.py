@@ -86,7 +86,7 @@ def blocks_in_turns(text: str, places: Sequence[int], first: int) -> list[Tagged
 
 
 def _result_delimiters(text: str, delimiters: list[re.Match[str]], start: int) -> list[re.Match[str]] | None:
-    """Return the result delimiters of a user's or tool's turn that begins with a result; None if that is unclear."""
+    """Return the result delimiters of a turn of a role in `ASKING` that begins with one; None if that is unclear."""
     first = delimiters[0][0]
     before = text[start : delimiters[0].start()].strip()
     if first in MARKERS or (before and _MARKUP.search(before)):

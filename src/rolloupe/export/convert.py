@@ -183,14 +183,14 @@ def check(target: Path, sources: Sequence[Path], *, force: bool) -> None:
     place = own_place(target).resolve()
     for source in (path.resolve() for path in sources):
         if is_below(str(place), str(source)) or is_below(str(source), str(place)):
-            raise NotWritable(f"{target} holds, or is part of, what is read at {source}: name a folder apart from it")
+            raise NotWritable(f"{target} contains, or lies in, the source {source}: name a separate folder")
     try:
         if place.exists() and not place.is_dir():
             raise NotWritable(f"{target} is a file: name a folder")
         if not force and place.is_dir() and any(place.iterdir()):
             raise NotWritable(f"{target} is not empty: name another folder, or add --overwrite to write into it")
     except OSError as error:
-        raise NotWritable(f"{target} cannot be looked at: {error.strerror or error}") from error
+        raise NotWritable(f"{target} cannot be examined: {error.strerror or error}") from error
 
 
 def _steps(run: Any, selection: Selection) -> list[tuple[str, int, int]]:

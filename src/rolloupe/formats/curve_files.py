@@ -186,8 +186,8 @@ def check_named(runs: Sequence[RunInfo]) -> None:
         if named and not any(_is_of(file, run) for file in named for run in runs):
             names = ", ".join(dict.fromkeys(run.name for run in runs[:10]))
             raise UnreadablePath(
-                f"{path} has the name of none of the {len(runs)} runs that are open ({names}), so that its curves may "
-                "be of any. Next: choose one with --run, in Python run=, or name the file, or its folder, like the run"
+                f"{path} has the name of none of the {len(runs)} runs that are open ({names}), so its curves may "
+                "belong to any. Next: choose one with --run, in Python run=, or name file or folder like the run"
             )
 
 
@@ -509,8 +509,8 @@ SCANNED_ROWS = 256
 LOOKED_BYTES = 2**20
 """The bytes of a source that are searched for splits, if it can be read in parts."""
 UNSEEN = (
-    "its samples are of splits that the run {name} has, so that it is no run of its own but the curves of that. Next: "
-    "name it to open it"
+    "the run {name} has the splits of its samples as well, so it only adds its curves to that run. Next: name it to "
+    "open it as a run"
 )
 
 

@@ -148,7 +148,7 @@ class Harbor(NumberedFormat):
         rest |= {key: value for key, value in of_step.items() if key in _SHOWN}
         sample.extra = {key: parsers.showable(value) for key, value in rest.items()}
         if name := parsers.name(record.get(_GOES_ON)):
-            sample.notes = [f"the trajectory goes on in {name}, which is not read: open the folder of the trial"]
+            sample.notes = [f"the trajectory continues in {name}, which is not read: open the folder of the trial"]
         return sample
 
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:

@@ -52,7 +52,7 @@ def add_strings(run: RunInfo, sample: Sample) -> None:
 
 
 def strings_of_prompt(sample: Sample) -> int:
-    """Return how many token strings of a sample belong to the prompt: 0 if a framework stores only the response's."""
+    """Return how many token strings of a sample belong to the prompt: none if they cover only the response."""
     is_response = len(sample.token_strings) == sample.row.response_tokens
     return (sample.row.prompt_tokens or 0) if sample.is_decoded and not is_response else 0
 

@@ -43,7 +43,7 @@ _KINDS: dict[str, str] = {
         ".db-wal .db-shm .db-journal": "files of SQLite: what they hold is read with the database beside them",
         ".html .htm": f"pages: {_NO_FORMAT}",
         ".json .yaml .yml .toml": (
-            "documents in which no samples were found. Next: name one of them: of JSON, doctor then lists its keys"
+            "documents in which no samples were found. Next: name one of them; for JSON, doctor lists its keys"
         ),
     }.items()
     for ending in endings.split()

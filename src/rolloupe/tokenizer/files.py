@@ -262,7 +262,7 @@ def parse(data: bytes, kind: type[T]) -> T:
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise BadTokenizer(f"it is not such JSON: {error}") from None
+        raise BadTokenizer(f"its JSON is invalid, or no tokenizer's: {error}") from None
     except RecursionError:
         raise BadTokenizer("it is nested too deeply") from None
 
@@ -417,7 +417,7 @@ def read_tekken(data: bytes) -> Vocabulary:
             if token.rank < ordinary:
                 spellings[first + token.rank] = base64.b64decode(token.token_bytes, validate=True)
     except ValueError:
-        raise BadTokenizer(f"its token of the rank {token.rank} is no base64") from None
+        raise BadTokenizer(f"its token of the rank {token.rank} is not in base64") from None
     return Vocabulary(spellings=spellings, special=frozenset(range(first)))
 
 

@@ -157,7 +157,7 @@ def partial_pieces(tokenizer: Tokenizer, ids: Iterable[int]) -> dict[int, bytes]
 
 
 def most_chars(tokenizer: Tokenizer, ids: Sequence[int]) -> int:
-    """Return how many characters at most the tokens after the first decode to, without decoding them."""
+    """Return the most characters of the text of a sequence without decoding it, as if no token were the first."""
     counts = Counter(ids).items()
     return sum(n * len(tokenizer.texts[token] or tokenizer.piece(token, is_first=False) or b"") for token, n in counts)
 

@@ -338,7 +338,7 @@ def _merged_masks(masks: Mapping[str, Floats], notes: list[str]) -> dict[str, Fl
     flags = [counts(mask) for mask in masks.values()]
     differ = int(np.count_nonzero(np.logical_or.reduce(flags) & ~np.logical_and.reduce(flags)))
     if differ:
-        notes.append(f"{' and '.join(masks)} differ at {differ} tokens: those count that all of them count")
+        notes.append(f"{' and '.join(masks)} differ at {differ} tokens: a token counts if all of them count it")
         first = np.where(np.logical_and.reduce(flags), first, 0.0)
     missing = int(np.count_nonzero(np.logical_or.reduce([np.isnan(mask) for mask in masks.values()])))
     if missing:

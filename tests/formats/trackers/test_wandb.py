@@ -155,7 +155,7 @@ def test_other_tables_are_no_samples_and_a_torn_one_is_a_problem(tmp_path: Path)
     whole = by_name("wandb").sources(found)
     path.write_bytes(path.read_bytes()[:20])
     (problem,) = by_name("wandb").scan(found, whole[0], 0, 2**62)
-    assert problem.reason == "it is no table, or not whole yet" and problem.transient  # type: ignore[union-attr]
+    assert problem.reason == "it is no table, or not complete yet" and problem.transient  # type: ignore[union-attr]
 
 
 def test_a_table_without_rows_and_a_torn_one_say_nothing_about_their_key(tmp_path: Path) -> None:
@@ -192,7 +192,7 @@ def test_in_the_folder_of_a_run_with_all_its_splits_it_is_curves(tmp_path: Path)
     shutil.copytree(folder_of("trldemo1"), tmp_path / "run/wandb" / folder_of("trldemo1").name)
     found = discover([tmp_path])
     assert [run.format for run in found.runs] == ["verl"]
-    assert [note.path for note in found.notes if "splits that the run" in note.reason] == [
+    assert [note.path for note in found.notes if "has the splits of its samples" in note.reason] == [
         str(tmp_path / "run/wandb" / folder_of("trldemo1").name)
     ]
 

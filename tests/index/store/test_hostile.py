@@ -153,7 +153,7 @@ def test_nothing_of_any_size_comes_into_memory(
         (run,) = library.runs
         assert row_count(run) == 16
         if file == "manifest":
-            assert "bytes, 100 at most make sense. Next: delete it" in run.unsent
+            assert "bytes, 100 at most are read. Next: delete it" in run.unsent
 
 
 def test_of_a_file_that_was_replaced_the_new_one_stays(shared: Shared) -> None:

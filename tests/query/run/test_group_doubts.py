@@ -151,7 +151,7 @@ def test_doctor_and_lint_say_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(doctor, "LIMIT_S", 120.0)
     run = write(tmp_path / "run/log.jsonl", DOUBTED["no prompts at all"][1]).parent
     done = command("doctor", run, "--index-dir", tmp_path / "index")
-    assert "perhaps other groups: no key names the groups, and `item` may" in done.out
+    assert "perhaps other groups: no key names the groups, but `item` may" in done.out
     (found,) = command("doctor", run, "--index-dir", tmp_path / "index", "--json").json["runs"]
     assert len(found["group_doubts"]) == 1
     with rolloupe.open(run, index_dir=tmp_path / "index") as opened:

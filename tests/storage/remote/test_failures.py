@@ -103,7 +103,7 @@ def test_no_bucket_and_nothing_there(bucket: Bucket) -> None:
         ),
         (400, "Missing AccessKeyId", "no credentials were found. Next: set AWS_PROFILE"),
         (500, error("InternalError"), "s3://refused answers 500 Internal Server Error, InternalError. Next: try again"),
-        (403, error("RequestTimeTooSkewed"), "has another time than this machine. Next: set the clock of this machine"),
+        (403, error("RequestTimeTooSkewed"), "and this machine differ. Next: set the clock of this machine"),
         (200, "<Contents><Key>\N{NULL}</Key>", "sends a list that cannot be read ("),
     ],
 )

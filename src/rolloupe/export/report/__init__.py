@@ -358,7 +358,7 @@ def _document(
             above = replace(above, insight=insight())
         except Exception as error:
             errors.append(error)
-            failures.append(f"What the run shows as a whole is missing: {text.clean(str(error))}")
+            failures.append(f"The findings about the whole run are missing: {text.clean(str(error))}")
         yield _harmless(encode(replace(above, failures=failures)))
         yield b'</script>\n<script type="module">' + script.encode()
         yield b"</script></body></html>\n"

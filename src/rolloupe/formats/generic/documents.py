@@ -359,7 +359,7 @@ def _numbered(names: list[str]) -> tuple[list[str], str]:
 
 
 def _too_many(cells: int, columns: int) -> str:
-    return f"{cells:,} cells for {columns:,} columns: nothing says which cell is of which"
+    return f"{cells:,} cells for {columns:,} columns: nothing says which cell belongs to which column"
 
 
 def _columns(data: bytes) -> tuple[list[str] | None, int]:

@@ -108,7 +108,7 @@ class Generic(ByEnding, rows.AnyRows, JsonlFormat):
             Problem(
                 source=min(names.values()),
                 reason=f"step {step} is in files of the epochs {', '.join(sorted(names, key=int))}: their samples are "
-                "shown together. Next: open the files of one epoch, or count steps on over epochs in their names",
+                "shown together. Next: open the files of one epoch, or number the steps of all epochs consecutively",
             )
             for (_, step), names in by_step.items()
             if len(names) > 1

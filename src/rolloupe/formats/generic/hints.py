@@ -512,7 +512,7 @@ def _unnamed(rows: Sequence[GroupedRow], of_prompts: Groups) -> str:
         divides = not has_prompt or _follows(of_prompts, groups)  # one prompt for each value
         if not _same(groups, of_prompts) and (divides or (singles and _follows(groups, of_prompts))):
             return (
-                f"no key names the groups, and {text.quoted(key)} may: its values come again, and make other groups "
+                f"no key names the groups, but {text.quoted(key)} may: its values repeat, and make other groups "
                 f"than equal prompts do. Next: open the run with --group-by {shlex.quote(key)}, if that names a group"
             )
     return ""

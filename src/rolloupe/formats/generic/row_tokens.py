@@ -300,7 +300,7 @@ def placed_row(found: RowTokens, prompt: int | None, pad: str) -> AlignedRow:
     read |= masks
     arrays = {name: array for name in found.arrays if (array := read.get(name)) is not None and len(array)}
     lost = found.arrays.keys() - arrays.keys()
-    notes = [f"{name} holds something else than flags, and is not used" for name in MASKS if name in lost]
+    notes = [f"{name} does not hold flags, and is not used" for name in MASKS if name in lost]
     if stop - start < padded:
         arrays = {name: array[start:stop] if len(array) == padded else array for name, array in arrays.items()}
         notes.append(

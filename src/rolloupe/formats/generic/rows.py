@@ -134,7 +134,7 @@ class NamedRows(RecordFormat):
             raise Unusable(f"{what}, which is empty. Next: name the text and its score {paths}{among}")
         key = "KEY" if roles.score == "reward" else roles.score  # a person may have named a list of another name
         pairs = as_pairs({"reward": f"{key}.0"}) or "FILE, a file of TOML"
-        raise Unusable(f"{what}, which has not so many tokens. Next: name the one that counts, as with --map {pairs}")
+        raise Unusable(f"{what}, which has fewer or more tokens. Next: choose one of them, as with --map {pairs}")
 
     def references(self, record: Record) -> References:
         record = row_tokens.with_choice(record)

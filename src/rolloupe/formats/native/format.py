@@ -406,13 +406,13 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     dropped = record.get("dropped")
     if isinstance(dropped, list) and dropped:
         listed = ", ".join(parsers.as_text(name)[:60] for name in dropped[:20])
-        sample.notes.append(f"not written, for the recorder had no room left: {listed}")
+        sample.notes.append(f"not written, because the recorder had no room left: {listed}")
     series = record.get("series")
     if not isinstance(series, dict):
         return
     part, row = parsers.count(series.get("part")), parsers.count(series.get("row"))
     if part is None or row is None:
-        sample.notes.append("where its token series are cannot be read")
+        sample.notes.append("the place of its token series cannot be read")
         return
     path = run_files.part_path(run.root, stem(os.path.basename(source)), part)
     try:

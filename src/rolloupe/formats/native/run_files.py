@@ -78,7 +78,7 @@ def annotations_of(
     if places is None:
         return _searched(locations, uid)
     lines: list[AnnotationLine] = []
-    notes = [f"annotations: of very many the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
+    notes = [f"annotations: only the last {MAX_PLACES} count"] if len(places) > MAX_PLACES else []
     for name, file_places in groupby(places[-MAX_PLACES:], key=lambda place: place.source):
         if (where := locations.get(name)) is None:
             continue

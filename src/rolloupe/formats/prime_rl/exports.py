@@ -441,7 +441,7 @@ def absences_of(columns: TokenColumns) -> list[str]:
     by_trainer = {key: values for key in OF_TRAINER if (values := columns.floats(key)) is not None}
     empty = [key for key, values in by_trainer.items() if np.isnan(values).all()]
     if empty:
-        notes.append(f"null throughout, as the trainer writes what has no meaning for a sequence: {', '.join(empty)}")
+        notes.append(f"null throughout, because they have no meaning for this sequence: {', '.join(empty)}")
     if "trainer_logprobs" in by_trainer and "trainer_logprobs" not in empty:
         missing = np.count_nonzero(columns.mask[1:] & np.isnan(by_trainer["trainer_logprobs"][1:]))
         if missing:

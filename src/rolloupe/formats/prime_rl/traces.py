@@ -342,5 +342,5 @@ def _notes(episode: Record, branch: Branch) -> list[str]:
     elif len(as_list(branch.trace.get("nodes"))) > episodes.MAX_NODES:
         notes.append(f"more than {episodes.MAX_NODES} messages: the rest of the trace is left out")
     if sum(len(as_dict(branch.trace.get(key))) for key in ("rewards", "metrics", "info")) > MAX_METRICS:
-        notes.append(f"more than {MAX_METRICS} numbers: the rest is among the extra fields alone")
+        notes.append(f"more than {MAX_METRICS} numbers: the others appear only in the extra fields")
     return notes

@@ -43,7 +43,7 @@ EDGES = (b"\n", b"\0")
 """Bytes that may surround a line: the end of a line, or a hole."""
 OF_ARRAY = (b"[", b"]", b"],", b",")
 """Lines that may stand around the objects of an array."""
-OTHER_BOUNDS = "the line has other bounds"
+OTHER_BOUNDS = "the line begins or ends elsewhere"
 Annotate = Callable[[RunInfo, Record, Sample], None]
 T = TypeVar("T")
 

@@ -1,7 +1,7 @@
 """Reads the beginning of a file: its first objects, cut short, so that a format can recognise it.
 
-Reads at most `MAX_BYTES`, or `MAX_LINE_BYTES` of JSON lines if their first line is longer. Follows no links, and caches
-the result until the file changes.
+Reads at most `MAX_BYTES`, or `MAX_LINE_BYTES` of JSON lines if their first line is longer. Caches the result until the
+file changes.
 """
 
 import contextlib

@@ -367,7 +367,7 @@ def newest_about(location: Location, key: str, value: str, producer: str, notes:
             name = os.path.basename(location.path)
             notes.append(f"annotations of {producer}: only the first GiB of {name} was searched")
     if len(newest) == MAX_RECORDS:
-        notes.append(f"annotations of {producer}: of very many the last {MAX_RECORDS} count")
+        notes.append(f"annotations of {producer}: only the last {MAX_RECORDS} count")
     return list(newest)
 
 

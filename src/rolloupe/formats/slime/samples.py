@@ -411,7 +411,7 @@ def _position_of(row: TrainRow, dump: Dump, by_index: dict[int, list[int]]) -> t
 def series_of_rows(rows: Sequence[TrainRow]) -> Iterator[tuple[str, tokens.Floats]]:
     """Yield the series of one sample, from the rows of all ranks that have it. Raises `UnreadablePickle`.
 
-    Ranks hold the same values, or different series or, with context parallelism, pieces of the response.
+    Ranks hold the same values, values that other ranks lack or, with context parallelism, pieces of the response.
     """
     for key, name in TRAIN_SERIES.items():
         pieces = [(row.shard, values, row.lengths) for row in rows if (values := row.floats(key)) is not None]

@@ -231,7 +231,7 @@ class Tinker(JsonlFormat):
         return runs
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """Attempts are ordered by name: files of the older layout come first."""
+        """Attempts are ordered by name: files that the newer layout replaced come first."""
         step_files: list[StepFile] = []
         for part in run.parts:
             if not is_file(part.path):

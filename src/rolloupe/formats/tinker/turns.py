@@ -37,7 +37,7 @@ def steps_of(record: Record) -> list[Record]:
 
 
 def numbers(record: Record) -> dict[str, float]:
-    """Return the metrics of a trajectory: the means over its steps and, if it has values itself, over these."""
+    """Return the metrics of a trajectory: the mean of each over its steps and the trajectory's own value."""
     collected: dict[str, list[float]] = {}
     for entry in _metrics(record):
         for key, number in parsers.numbers(entry).items():

@@ -219,7 +219,7 @@ def _document(location: Location) -> dict[str, Any]:
         raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
     if isinstance(document := parsed(data), dict):
         return document
-    raise ValueError("it is no table, or not whole yet")
+    raise ValueError("it is no table, or not complete yet")
 
 
 MAX_DEPTH = 8

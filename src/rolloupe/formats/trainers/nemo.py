@@ -197,7 +197,7 @@ def tokens_of(items: object) -> ItemTokens:
             logprobs[start:stop] = values
         elif values is not None:
             unequal += 1
-    note = f"arrays {tokens.UNEQUAL}, not shown: the logprobs of {unequal} answers are not as many as their tokens"
+    note = f"arrays {tokens.UNEQUAL}, not shown: {unequal} answers do not have a logprob for each token"
     return ItemTokens(ids, len(calls[0][0]), logprobs, sampled, [note] if unequal else ())
 
 

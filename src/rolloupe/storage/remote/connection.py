@@ -121,7 +121,7 @@ class ObstoreConnection:
             except self.obstore.exceptions.NotModifiedError:
                 return None
             if (size := result.meta["size"]) > most_bytes:
-                reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most make sense"
+                reason = f"{address_of(self._path(key))} has {size:,} bytes, {most_bytes:,} at most are read"
                 raise OSError(errno.EFBIG, f"{reason}. Next: delete it", self._path(key))
             with Body(size) as body:
                 return bytes((await _body(result, body))[:size]), _version_of(result.meta)

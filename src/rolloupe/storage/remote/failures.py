@@ -119,7 +119,7 @@ def failure(error: BaseException, scheme: str, bucket: str, path: str) -> OSErro
         reason = f"{where} refuses the credentials, which are wrong or have expired. Next: sign in again"
         return PermissionError(errno.EACCES, reason, path)
     if _CLOCK.search(text):
-        reason = f"{where} has another time than this machine. Next: set the clock of this machine"
+        reason = f"the clocks of {where} and this machine differ. Next: set the clock of this machine"
         return PermissionError(errno.EACCES, reason, path)
     if isinstance(error, PermissionError) or kind in _REFUSALS or _FORBIDDEN.search(text):
         step = _CREDENTIALS.get(scheme, "name an address that needs no login")

@@ -150,7 +150,7 @@ def _bound_reply(response: Any) -> None:
     if not hasattr(_call, "until"):
         return
     if response.headers.get("content-encoding", "identity") != "identity":
-        raise OSError(errno.EIO, "the hub sends packed answers, which are not read. Next: check HF_ENDPOINT")
+        raise OSError(errno.EIO, "the hub sends compressed answers, which are not read. Next: check HF_ENDPOINT")
     until, stream = _call.until, response.stream
 
     class Bounded(sys.modules[type(response).__module__.partition(".")[0]].SyncByteStream):  # type: ignore[misc]

@@ -290,7 +290,7 @@ def test_a_table_that_can_be_read_in_two_ways_is_not_read(table: str, reason: st
 
 def test_of_columns_with_one_name_the_last_counts_and_that_is_noted() -> None:
     run = read_csv(b"step,loss,loss\n1,2,3\n")
-    assert shown(run) == {1: {"loss": 3}} and run.damage.endswith("of which only the last is read: loss")
+    assert shown(run) == {1: {"loss": 3}} and run.damage.endswith("only the last is read: loss")
 
 
 def test_a_trainers_own_step_is_found_only_where_it_is_one() -> None:

@@ -187,7 +187,7 @@ def _from_sequence(reader: _FileReader) -> Any:
         return waiting.setdefault(name, StorageRef(partial(read, name), count * width_of(kind), kind, order))
 
     if interpret(window) != MAGIC:
-        raise UnreadablePickle("damaged: its magic number is another")
+        raise UnreadablePickle("damaged: its magic number is wrong")
     _version, system = interpret(window), interpret(window)
     order: Order = ">" if isinstance(system, dict) and system.get("little_endian") is False else "<"
     root = interpret(window, storage)
@@ -196,6 +196,6 @@ def _from_sequence(reader: _FileReader) -> Any:
             raise UnreadablePickle("damaged: it names a storage that no tensor has")
         (count,) = struct.unpack("<q", window.take(8))
         if count * width_of(kinds[name]) != waiting[name].size_bytes:
-            raise UnreadablePickle("damaged: a storage has another length than its tensor says")
+            raise UnreadablePickle("damaged: the length of a storage does not match its tensor")
         places[name] = window.skip(waiting[name].size_bytes)
     return root

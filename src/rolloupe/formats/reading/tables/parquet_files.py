@@ -81,7 +81,7 @@ def row_groups(file: BinaryIO) -> list[RowGroup]:
     tail = file.read(TAIL_BYTES)
     length = int.from_bytes(tail[:4], "little")
     if len(tail) < TAIL_BYTES or tail[4:] != MAGIC or length + TAIL_BYTES > size:
-        raise ValueError("it has no end of a Parquet file")
+        raise ValueError("it has no footer, so no end of a Parquet file")
     if length > MAX_FOOTER_BYTES:
         raise ValueError("its footer is too large")
     file.seek(size - TAIL_BYTES - length)

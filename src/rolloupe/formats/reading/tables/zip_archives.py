@@ -81,7 +81,7 @@ def _contents(file: BinaryIO, info: zipfile.ZipInfo, limit: int) -> Iterator[byt
         checksum = zlib.crc32(piece, checksum)
         yield piece
     if checksum != info.CRC:
-        raise ValueError("its checksum is another")
+        raise ValueError("its checksum does not match")
 
 
 def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:

@@ -420,7 +420,7 @@ def read_csv(data: bytes) -> LoggedRun:
     if rows and not (table.has_end or table.left_out["it breaks off"]):
         notes.append("no line end follows its last row, so that the last number may be cut")
     if twice := [name for name, count in Counter(filter(None, names)).items() if count > 1]:
-        notes.append(f"several columns have one name, of which only the last is read: {', '.join(twice[:20])}")
+        notes.append(f"several columns share a name, and only the last is read: {', '.join(twice[:20])}")
     if first is not None and not rows:
         notes.append(f"no row holds a metric ({SEPARATORS[table.separator]} separate its cells)")
     return LoggedRun("", rows, damage="; ".join(notes))

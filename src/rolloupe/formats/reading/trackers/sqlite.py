@@ -53,10 +53,10 @@ _MAIN, _LOG = "database", "database-wal"
 _IS_LOGGED = 18
 """The offset of the byte that is 2 if a database has a `-wal`."""
 _UNFINISHED = (
-    "its -journal holds a transaction that is not finished. Next: look again later; if its writer was killed, opening "
-    "it with sqlite3 undoes that"
+    "its -journal holds an unfinished transaction. Next: try again later; if its writer was killed, opening it with "
+    "sqlite3 rolls the transaction back"
 )
-_RESTLESS = "it changes all the time. Next: look again later"
+_RESTLESS = "it keeps changing. Next: try again later"
 T = TypeVar("T")
 _reasons: Lru[str, tuple[str, tuple[int, ...]]] = Lru(entries=1000)
 """By database, the reason why it could not be read, and its state at that time."""
