@@ -1,5 +1,6 @@
 """What a brief says first of runs in which one thing goes wrong, and that it is silent of quiet ones."""
 
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import rolloupe
+from rolloupe import Recorder
 from rolloupe.demo import RUNS
 from rolloupe.insight.brief import Brief, windows_of
 from rolloupe.questions import BriefQuery
@@ -71,6 +73,21 @@ def test_of_a_quiet_run_it_says_that_the_reward_does_not_change(tmp_path: Path) 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:
     (only,) = brief_of(write(tmp_path / "run", 1, steps=1), tmp_path / "index").sentences
     assert only.text.startswith("The mean reward of the 64 samples of step 0 is ") and only.steps == (0, 0)
+
+
+def test_a_run_of_evaluations_alone_has_them_all_in_one_sentence(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "run", code=None) as run:
+        for step, split, group in itertools.product((0, 50), ("eval/aime", "eval/amc"), range(20)):
+            correct = float(group % 4 == 0)
+            sample = {
+                "prompt": f"Question {group}",
+                "response": "x",
+                "reward": correct,
+                "metrics": {"correct": correct},
+            }
+            run.sample(step=step, split=split, group=str(group), index=0, **sample)
+    (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
+    assert only.kind == "held_out" and "aime 25 % → 25 %, amc 25 % → 25 %" in only.text
 
 
 def test_an_empty_run_has_nothing_to_say(tmp_path: Path) -> None:

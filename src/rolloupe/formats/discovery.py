@@ -25,6 +25,7 @@ from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, 
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
 from rolloupe.formats.token_texts import TokenizerChoice
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
+from rolloupe.storage import is_file
 
 MAX_DEPTH = 6
 MAX_FOLDERS, MAX_FOLDERS_OF_RUNS = 20_000, 200_000
@@ -146,11 +147,7 @@ def discover_begun(
 def may_begin(path: Path) -> bool:
     """Return whether a run may begin at a path later: a folder, an empty file, or a name in a folder that exists."""
     place = storage.place_of(path).expanduser()
-    return (
-        storage.is_folder(place)
-        or _is_to_come(path)
-        or (storage.is_file(place) and not storage.path_state(place).st_size)
-    )
+    return storage.is_folder(place) or _is_to_come(path) or (is_file(place) and not storage.path_state(place).st_size)
 
 
 def _is_to_come(path: Path) -> bool:
@@ -181,7 +178,7 @@ def _existing(path: Path) -> Path:
         raise UnreadablePath(f"{path} {reason}. Next: check the path") from None
     if not readable:
         raise UnreadablePath(f"{path} may not be read by this user. Next: check its permissions")
-    if not (storage.is_folder(place) or storage.is_file(place)):
+    if not (storage.is_folder(place) or is_file(place)):
         raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name one that is")
     if not is_utf8(str(place)):
         raise UnreadablePath(f"{storage.printable(str(place))}: its name is not valid UTF-8. Next: rename it")

@@ -91,7 +91,9 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     split = found.split
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
     paid_for = list(_paid_for(split, found.findings))
-    ranked = [*_reward(split, steps), *_held_out(run), *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
+    held_out = list(_held_out(run))
+    reward = [] if held_out and split.startswith("eval") else _reward(split, steps)  # it would say the same twice
+    ranked = [*reward, *held_out, *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
     ranked.sort(key=itemgetter(0))
     return Brief(
         sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
@@ -167,13 +169,40 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
-    """Yield what went wrong in an evaluation, or else how the first evaluation went."""
-    evaluations = [_evaluation(summary) for summary in evals_answer(run, EvalQuery()).evals]
-    ranked = sorted((sentence for sentence in evaluations if sentence is not None), key=itemgetter(0))
-    yield from ranked[:1]
+    """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
+    evaluations = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(summary))]
+    evaluations.sort(key=itemgetter(0))
+    steady = [change for rank, change in evaluations if rank == STEADY]
+    if evaluations and len(steady) == len(evaluations):
+        shown = ", ".join(f"{change.name} {change.text}" for change in steady[:MOST])
+        count = max(change.evaluations for change in steady)
+        text = f"No clear change over {count} evaluations, in shares of correct answers: {shown}."
+        yield STEADY, _of_evaluation(steady[0]._replace(text=text))
+    else:
+        for rank, change in evaluations[:1]:
+            yield rank, _of_evaluation(change._replace(text=f"{change.name} {change.text}"))
 
 
-def _evaluation(summary: EvalSummary) -> Ranked | None:
+STEADY = 7
+"""The rank of evaluations that show no clear change; the first one that rises has the rank before."""
+
+
+class EvaluationChange(NamedTuple):
+    """What one evaluation did."""
+
+    name: str
+    text: str
+    split: str
+    evaluations: int
+    steps: tuple[int, int]
+
+
+def _of_evaluation(change: EvaluationChange) -> BriefSentence:
+    evidence = Evidence(page="evals", split=change.split)
+    return BriefSentence(text=change.text, kind="held_out", steps=change.steps, evidence=evidence)
+
+
+def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
     known = [step for step in summary.steps if step.correct is not None and step.samples > step.without]
     if len(known) < 2:
         return None
@@ -182,17 +211,16 @@ def _evaluation(summary: EvalSummary) -> Ranked | None:
     pooled = float((shares * counts).sum() / counts.sum())
     deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
     windows = windows_of([step.step for step in known], shares, counts, np.full(len(known), deviation))
-    (early, late), name = windows.ends, summary.split.removeprefix("eval/")
-    rank, begin = 7, known[0].step
+    (early, late), begin = windows.ends, known[0].step
     if windows.best - late > BEST * windows.error:
         rank, begin = 1, windows.best_step
-        text = f"{name} was best at step {begin} and has fallen since: {_change(windows.best, late, _share)} correct."
+        text = f"was best at step {begin} and has fallen since: {_change(windows.best, late, _share)} correct."
     elif late - early > CHANGE * windows.error:
-        text = f"{name} rose from {_share(early)} to {_share(late)} correct."
+        rank, text = STEADY - 1, f"rose from {_share(early)} to {_share(late)} correct."
     else:
-        text = f"{name} shows no clear change over {len(known)} evaluations: {_change(early, late, _share)}."
-    evidence = Evidence(page="evals", split=summary.split)
-    return rank, BriefSentence(text=text, kind="held_out", steps=(begin, known[-1].step), evidence=evidence)
+        rank, text = STEADY, _change(early, late, _share)
+    name = summary.split.removeprefix("eval/")
+    return rank, EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step))
 
 
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:

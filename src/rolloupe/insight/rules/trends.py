@@ -108,13 +108,15 @@ def length_explosion(source: RunCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-REWARD_SHARE, NOISE, REWARDS = 0.5, 6.0, 20
+REWARD_SHARE, ERRORS, REWARDS = 0.5, 4.5, 20
+ERROR_OF_MEDIAN = 1.2533
+"""The standard error of a median, as a multiple of that of a mean of as many values."""
 
 
 @rule("Reward collapse")
 def reward_collapse(source: RunCurves) -> Iterator[Alarm]:
     """The median reward of the last fifth of {REWARDS} steps or more is below that of the best fifth, by
-    {REWARD_SHARE:g} standard deviations of the samples of a step and {NOISE:g} of the noise from step to step.
+    {REWARD_SHARE:g} standard deviations of the samples of a step and by {ERRORS:g} standard errors of the difference.
     """
     rewards = enough(source.curve("sample", "reward", "mean"), REWARDS, "rewards")
     spreads = enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards").values
@@ -124,13 +126,16 @@ def reward_collapse(source: RunCurves) -> Iterator[Alarm]:
     # Neighbours differ by the noise of two steps.
     noise = float(np.median(np.abs(np.diff(rewards.values)))) / 0.6745 / np.sqrt(2)
     spread = float(np.median(spreads)) if len(spreads) else 0.0
-    if best - late > max(REWARD_SHARE * spread, NOISE * noise, 1e-9 * abs(best)):
+    error = ERROR_OF_MEDIAN * noise * np.sqrt(2 / width)
+    if best - late > max(REWARD_SHARE * spread, ERRORS * error, 1e-9 * abs(best)):
         fallen = rewards.at(slice(int(windows.argmax()) + width - 1, None))
         fallen = fallen.at(fallen.values < (best + late) / 2)
         first = int(fallen.steps[0]) if len(fallen) else rewards.late_steps()[0]
+        peak = int(rewards.steps[rewards.values.argmax()])
+        since = f", since then −{(best - late) / best:.0%}" if best > 0 and late >= 0 else ""
         yield Alarm(
             f"Reward fell from {best:.3g} to {late:.3g}",
-            f"median of the last {width} steps, and of the best {width} before them",
+            f"median of the last {width} steps, and of the best {width} before them: best at step {peak}{since}",
             first, int(rewards.steps[-1]), where=f"reward < {best:.3g}", sort="reward", descending=False,
             curves=(CurveName("sample", "reward"),),
         )  # fmt: skip
