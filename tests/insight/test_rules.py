@@ -199,7 +199,8 @@ def test_what_is_seen_only_by_a_closer_look(rule: str, curves: dict[str, Any], e
 def test_a_fall_that_steps_of_64_samples_show_is_told_with_the_best_step() -> None:
     steps = np.arange(40)
     falls = np.where(steps <= 21, 0.35 + 0.24 * steps / 21, 0.59 - 0.36 * np.minimum(1, (steps - 21) / 12))
-    curves = {"sample reward": falls + 0.06 * np.random.default_rng(1).standard_normal(40), "sample reward std": [0.48] * 40}
+    rewards = falls + 0.06 * np.random.default_rng(1).standard_normal(40)
+    curves = {"sample reward": rewards, "sample reward std": [0.48] * 40}
     (alarm,) = [one.alarm for one in check(Curves(**curves), RULES.keys() - {"reward_collapse"}).raised]
     assert alarm.title.startswith("Reward fell from 0.") and ": best at step " in alarm.text
     assert 22 <= alarm.first_step <= 32 and alarm.last_step == 39

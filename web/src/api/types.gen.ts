@@ -936,7 +936,7 @@ export interface MaskRuleInfo {
 
 /** Takes out the tokens whose value is beyond `base + factor * value`, if their advantage has one of the signs. */
 export interface Limit {
-  /** The name of the threshold that `value` is. */
+  /** The name of the threshold; `value` is its value. */
   threshold: string;
   /** NaN: the limit takes no token out. */
   value: number;
@@ -1603,7 +1603,10 @@ export interface GradientShare {
 
 /** How prompts fared that were asked at several steps. */
 export interface PromptCounts {
-  /** What decides whether an answer is right. A prompt does well at a step if more than half of its answers are. */
+  /**
+   * What decides whether an answer is right. A prompt does well at a step if more than half of its answers are.
+   *
+   */
   metric: string;
   /** Prompts of one step alone; the others are counted below. */
   once: number;
