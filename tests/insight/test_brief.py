@@ -79,13 +79,10 @@ def test_a_run_of_evaluations_alone_has_them_all_in_one_sentence(tmp_path: Path)
     with Recorder(tmp_path / "run", code=None) as run:
         for step, split, group in itertools.product((0, 50), ("eval/aime", "eval/amc"), range(20)):
             correct = float(group % 4 == 0)
-            sample = {
-                "prompt": f"Question {group}",
-                "response": "x",
-                "reward": correct,
-                "metrics": {"correct": correct},
-            }
-            run.sample(step=step, split=split, group=str(group), index=0, **sample)
+            run.sample(
+                step=step, split=split, group=str(group), index=0, prompt=f"Question {group}", response="x",
+                reward=correct, metrics={"correct": correct},
+            )  # fmt: skip
     (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
     assert only.kind == "held_out" and "aime 25 % → 25 %, amc 25 % → 25 %" in only.text
 

@@ -1,12 +1,14 @@
 """Which of two runs is better, how sure that is, and from which step on they part: against planted truth."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rolloupe
-from rolloupe.errors import BadQuery
+from rolloupe import Recorder
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
@@ -93,7 +95,29 @@ def test_two_runs_are_compared_in_words_and_numbers(pair: Path, tmp_path: Path) 
         assert rolloupe.compare_rewards(plain, better, step_max=11).better == ""
         with pytest.raises(BadQuery, match="two different runs"):
             rolloupe.compare_rewards(plain, [better, plain])
-        assert "no step of eval in common" in rolloupe.compare_rewards(plain, better, split="eval").text
+        with pytest.raises(NotFound, match="no split 'eval'; there are: train"):
+            rolloupe.compare_rewards(plain, better, split="eval")
+        with pytest.raises(BadQuery, match="ends at step 3, before it begins at step 8"):
+            rolloupe.compare_rewards(plain, better, step_min=8, step_max=3)
+        assert "common, or none in this window" in rolloupe.compare_rewards(plain, better, step_min=900).text
+        early = rolloupe.compare_rewards(plain, better, step_min=0, step_max=20)
+        assert early.since is None or early.since <= 20
+        assert "One seed" not in groups.text
+
+
+def test_few_steps_prompts_that_are_shared_in_part_and_huge_rewards_are_compared_too(tmp_path: Path) -> None:
+    for name, level, shared in (("a", 0.0, 12), ("b", 1.0, 8)):
+        with Recorder(tmp_path / name, code=None) as run:
+            for step, group in itertools.product(range(12), range(4)):
+                prompt = f"{step if step < shared else -step} {group}"
+                reward = level + 0.1 * (group % 2)
+                run.sample(step=step, group=str(group), index=0, prompt=prompt, response="x", reward=reward)
+    with rolloupe.open(tmp_path, index_dir=tmp_path / "index") as runs:
+        found = rolloupe.compare_rewards(runs.run("a"), runs.run("b"))
+    assert (found.better, found.steps, found.paired) == ("b", (0, 11), False)
+    assert found.difference == pytest.approx(1) and len(found.curves[0].steps) == 12
+    interval = mean_interval(np.array([0.0, 1.0, 1e160] * 4))
+    assert interval.low < interval.mean < interval.high and np.isfinite(interval).all()
 
 
 def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:

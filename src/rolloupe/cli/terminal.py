@@ -120,9 +120,10 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, rig
             continue
         shown = [visible_line(text_of(cell)) for cell in (name, *cells)]
         widths = [len(cell) if cell.isascii() else cell_len(cell) for cell in shown]
+        widest = max(widths)
         is_left = name not in right and any(cell and isinstance(cell, str) for cell in cells)
         for nth, (cell, width) in enumerate(zip(shown, widths, strict=True)):
-            blanks = " " * (max(widths) - width)
+            blanks = " " * (widest - width)
             lines[nth] += f"{cell}{blanks}{GAP}" if is_left else f"{blanks}{cell}{GAP}"
     console = output()
     room = max(MIN_WIDE, console.width - cell_len(lines[0]))

@@ -80,7 +80,7 @@ def perform(job: Job, ended: threading.Event = NEVER) -> JobReply:
             if isinstance(job, BackfillJob):
                 return _backfilled(job, ended)
             return JobReply(meta=segment.build(Path(job.folder), job.run, job.source, job.part, ended))
-    except (EndedEarly, SourceChanged):
+    except EndedEarly:
         return JobReply()
     except OSError as error:
         reason = os.strerror(error.errno) if error.errno else str(error)
@@ -102,11 +102,14 @@ def announce(job: Job) -> None:
 
 
 def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
-    records, derived = SegmentSource(job, ended), None
-    path = segment.numbers_of(Path(job.folder), job.meta)
-    for kind in KINDS:
-        if kind.name in job.kinds:
-            derived = kind.write(path, records) or derived
+    path, derived = segment.numbers_of(Path(job.folder), job.meta), None
+    try:
+        records = SegmentSource(job, ended)
+        for kind in KINDS:
+            if kind.name in job.kinds:
+                derived = kind.write(path, records) or derived
+    except SourceChanged:
+        return JobReply()
     failures = derived.failures if derived is not None else {}
     error = "; ".join(f"{PREFIX}{name}: {reason}" for name, reason in failures.items())
     return JobReply(meta=job.meta, derived=derived, error=error)

@@ -18,6 +18,9 @@ FORMER_NAMES = "manifest-*"
 BYTES = 256 * 2**20
 """A larger file is not a manifest: the manifest of 20,000 segments has 20 MB."""
 
+WAITS_S = 2.0
+"""How long a publisher waits for another one."""
+
 Entries = dict[str, bytes]
 """The contents of `.meta` files by their names, without the ending."""
 
@@ -33,9 +36,12 @@ def read(folder: Path) -> Entries:
 def publish(folder: Path, entries: Mapping[str, bytes], existing: Collection[str]) -> None:
     """Add entries to the manifest, and drop those without segments. Raises `OSError`.
 
-    One process at a time publishes. If the file system has no locks, entries of another process may be lost.
+    One process at a time publishes; if another one was stopped meanwhile, this one leaves it for later. If the file
+    system has no locks, entries of another process may be lost.
     """
-    with atomic.alone_in(folder):
+    with atomic.alone_in(folder, WAITS_S) as is_alone:
+        if not is_alone:
+            return
         before = read(folder)
         after = {name: data for name, data in (before | dict(entries)).items() if name in existing}
         if after != before:

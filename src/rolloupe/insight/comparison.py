@@ -17,7 +17,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rolloupe.errors import BadQuery
+from rolloupe import query
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import Real
 from rolloupe.query.curves.records import Ints
@@ -31,7 +32,7 @@ MOST_PLACES = 300
 """A longer series is averaged to at most this many values before the search for its parting."""
 RISES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 """How long the difference of two runs may rise, as shares of the series."""
-MOST_CORRELATED, TINY = 0.97, 1e-300
+MOST_CORRELATED, TINY = 0.97, 1e-12
 LEAST_STEPS = 8
 """Fewer common steps have no interval."""
 SHARED = 0.5
@@ -106,8 +107,10 @@ def mean_interval(values: Floats, level: float = LEVEL) -> Interval:
     For each correlation the mean has Student's distribution (the exact likelihood, mean and deviation integrated out);
     the interval is that of the mixture over `CORRELATIONS`.
     """
-    if np.ptp(values) == 0:
-        return Interval(float(values[0]), float(values[0]), float(values[0]))
+    size = float(np.abs(values).max())
+    values = values / (size or 1.0)
+    if np.ptp(values) < TINY:
+        return Interval(*[size * float(values[0])] * 3)
     count, rho = len(values), CORRELATIONS
     precision = 1 - rho**2 + (count - 1) * (1 - rho) ** 2
     innovations = values[1:] - rho[:, None] * values[:-1]
@@ -126,7 +129,7 @@ def mean_interval(values: Floats, level: float = LEVEL) -> Interval:
     squared = ((places - centers[:, None]) / scales[:, None]) ** 2
     density = (weights / scales) @ np.exp(-(degrees + 1) / 2 * np.log1p(squared / degrees))
     low, high = np.interp([(1 - level) / 2, (1 + level) / 2], _below(density), places)
-    return Interval(float(weights @ centers), float(low), float(high))
+    return Interval(size * float(weights @ centers), size * float(low), size * float(high))
 
 
 def parting_place(values: Floats) -> int | None:
@@ -166,17 +169,20 @@ def _whitened(series: Floats, correlation: float) -> Floats:
 
 
 def differences(first: PromptMeans, second: PromptMeans) -> Differences:
-    """Return the mean rewards of two runs at each step that both have, over shared prompts if these are most."""
-    common = np.intersect1d(first.steps, second.steps)
-    sides = [_rows(side, np.isin(side.steps, common)) for side in (first, second)]
+    """Return the mean rewards of two runs at each common step: over its shared prompts if most of them are shared."""
+    steps = np.intersect1d(first.steps, second.steps)
+    sides = [_rows(side, np.isin(side.steps, steps)) for side in (first, second)]
     mine, theirs = (np.stack([side.steps, side.prompts], axis=1).view("i8,i8").ravel() for side in sides)
-    shared, *places = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-    paired = len(shared) > 0 and len(shared) >= SHARED * max(len(mine), len(theirs))
-    if paired:
-        kept = [_rows(side, place) for side, place in zip(sides, places, strict=True)]
-        sides = [side._replace(counts=np.ones_like(side.counts)) for side in kept]
-    steps = np.unique(sides[0].steps)
-    return Differences(steps, _step_means(sides[0], steps), _step_means(sides[1], steps), paired)
+    _, *shared = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
+    prompts = [np.bincount(np.searchsorted(steps, side.steps), minlength=len(steps)) for side in sides]
+    common = np.bincount(np.searchsorted(steps, sides[0].steps[shared[0]]), minlength=len(steps))
+    paired = common >= np.maximum(1, SHARED * np.maximum(*prompts))
+    means = [
+        np.where(paired, _step_means(_rows(side, kept)._replace(counts=np.ones_like(kept)), steps), whole)
+        for side, kept in zip(sides, shared, strict=True)
+        for whole in [_step_means(side, steps)]
+    ]
+    return Differences(steps, means[0], means[1], bool(len(steps)) and bool(paired.all()))
 
 
 def _rows(side: PromptMeans, chosen: NDArray[Any]) -> PromptMeans:
@@ -188,7 +194,8 @@ def _step_means(side: PromptMeans, steps: Ints) -> Floats:
     side = _rows(side, np.isin(side.steps, steps))
     places = np.searchsorted(steps, side.steps)
     sums, counts = (np.bincount(places, column, len(steps)) for column in (side.means * side.counts, side.counts))
-    return np.asarray(sums / counts, np.float64)
+    with np.errstate(invalid="ignore"):  # a step without a shared prompt
+        return np.asarray(sums / counts, np.float64)
 
 
 def compare_rewards(
@@ -198,10 +205,16 @@ def compare_rewards(
     """Compare the rewards of two runs, or of two groups of runs that differ by their seeds alone.
 
     Without a first or a last step, the window is the second half of the common steps, which shows where a training
-    leads. Raises `BadQuery` without runs on both sides, or for a run on both.
+    leads, or all of them if that has too few. Raises `BadQuery` without runs on both sides, for a run on both, and for
+    a window that ends before it begins; `NotFound` for a split that a run lacks.
     """
     if not first or not second or {run.id for run in first} & {run.id for run in second}:
         raise BadQuery("compare two different runs, or two groups of runs")
+    if step_min is not None and step_max is not None and step_min > step_max:
+        raise BadQuery(f"the window ends at step {step_max}, before it begins at step {step_min}")
+    for run in (*first, *second):
+        if split not in (names := [known.name for known in query.splits(run, quick=True)]):
+            raise NotFound(f"run {run.id!r} has no split {split[:40]!r}; there are: {', '.join(names[:40])}")
     sides = [[prompt_means(run, split) for run in side] for side in (first, second)]
     alone = len(first) == len(second) == 1
     whole = differences(sides[0][0], sides[1][0]) if alone else _of_groups(sides)
@@ -209,7 +222,7 @@ def compare_rewards(
     inside = slice(*np.searchsorted(whole.steps, [low, high + 1]))
     window = Differences(whole.steps[inside], whole.first[inside], whole.second[inside], whole.paired)
     interval = _interval(sides, window)
-    place = parting_place(whole.values) if len(whole.steps) >= LEAST_STEPS else None
+    place = parting_place(whole.values[: inside.stop])
     better = "" if interval is None or not interval.excludes_zero else (first if interval.mean > 0 else second)[0].id
     if interval is not None and better == second[0].id:
         interval = Interval(-interval.mean, -interval.high, -interval.low)
@@ -233,7 +246,8 @@ def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> Differences:
 def _window(steps: Ints, step_min: int | None, step_max: int | None) -> tuple[int, int]:
     if not len(steps):
         return 0, -1
-    usual = int(steps[len(steps) // 2]) if step_min is None and step_max is None else int(steps[0])
+    half = len(steps) // 2 if len(steps) >= 2 * LEAST_STEPS else 0
+    usual = int(steps[half]) if step_min is None and step_max is None else int(steps[0])
     return (usual if step_min is None else step_min), (int(steps[-1]) if step_max is None else step_max)
 
 
@@ -267,10 +281,10 @@ def _below(density: Floats) -> Floats:
 def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[OpenRun]) -> str:
     """Say which side is better and how sure that is."""
     if result.steps is None:
-        return f"The runs have no step of {result.split} in common."
+        return f"The runs have no step of {result.split} in common, or none in this window."
     over = f"over steps {result.steps[0]} to {result.steps[1]}"
     if result.difference is None or result.low is None or result.high is None:
-        return f"Too few common steps to tell: fewer than {LEAST_STEPS}."
+        return f"Too few common steps to tell {over}: at least {LEAST_STEPS} are needed."
     names = [
         side[0].info.name if len(side) == 1 else f"{side[0].info.name} and {len(side) - 1} more"
         for side in (first, second)
@@ -283,6 +297,6 @@ def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[O
     if result.better == second[0].id:
         names.reverse()
     since = "" if result.since is None else f"; they part for good at step {result.since}"
-    seeds = min(len(first), len(second))
-    scope = " One seed each: this is about these two runs, not their recipes." if seeds == 1 else ""
+    alone = len(first) == len(second) == 1
+    scope = " One seed each: this is about these two runs, not their recipes." if alone else ""
     return f"{names[0]} earns {result.difference:.3g} more than {names[1]} {over} ({interval}){since}.{scope}"

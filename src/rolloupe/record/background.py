@@ -77,9 +77,11 @@ class Background:
         self._files = {kind: Lines(root, kind, producer) for kind in ("samples", "annotations", "metrics")}
         self._losses = Lines(root, "losses", producer)
         self._noting = threading.Lock()
-        parts = [path.name.partition(".")[0] for path in self._tokens.glob("*.parquet")]
-        self._part = max((int(name) for name in parts if name.isdecimal()), default=0)
+        self._part = 0
         """The number of the last part that this producer has written."""
+        with contextlib.suppress(OSError):
+            parts = [path.name.partition(".")[0] for path in self._tokens.glob("*.parquet")]
+            self._part = max((int(name) for name in parts if name.isdecimal()), default=0)
         self._queue: deque[QueuedLine] = deque()
         self._rich: deque[QueuedLine] = deque()
         """The queued lines that have token series."""

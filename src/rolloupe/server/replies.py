@@ -168,9 +168,15 @@ class Replies:
                 return reply
             if in_thread is not None:
                 return await make_and_keep()
+
+            async def make_once() -> Reply:
+                try:
+                    return await make_and_keep()
+                finally:
+                    del self._begun[key]
+
             if key not in self._begun:
-                task = self._begun[key] = asyncio.create_task(make_and_keep())
-                task.add_done_callback(lambda _: self._begun.pop(key))
+                self._begun[key] = asyncio.create_task(make_once())
             return await asyncio.shield(self._begun[key])  # others wait for it as well
 
     def _encoder(self, request: Request, make: Callable[[], Made]) -> Callable[[], Reply]:

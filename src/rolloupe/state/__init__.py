@@ -189,9 +189,12 @@ class State:
         holds it for long. Nothing changes then, and the caller may try again.
         """
         check(change, self.person)
-        value = (
-            None if change.value is None else msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
-        )
+        value = None
+        if change.value is not None:
+            try:
+                value = msgspec.json.encode(change.value).decode()
+            except UnicodeEncodeError:  # neither JSON nor SQLite can hold lone surrogates
+                value = msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
         if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
             raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None

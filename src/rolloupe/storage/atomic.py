@@ -1,6 +1,7 @@
 """Writes to disk: whole files renamed into place, and lines appended so that a torn end costs only its line."""
 
 import contextlib
+import math
 import os
 import secrets
 import time
@@ -61,16 +62,31 @@ def write(path: Path, data: bytes | memoryview) -> None:
 
 
 @contextlib.contextmanager
-def alone_in(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder against other threads and processes, where the system has locks."""
+def alone_in(folder: Path, waits_s: float = math.inf) -> Iterator[bool]:
+    """Hold the lock of a folder against other threads and processes, where the system has locks.
+
+    Yields True, or False if another one has held it for `waits_s` seconds: it may be stopped.
+    """
+    is_alone = True
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ImportError, OSError):
             import fcntl
 
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)  # closing it releases the lock
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+            end = time.monotonic() + waits_s
+            is_alone = waits_s == math.inf and fcntl.flock(handle, fcntl.LOCK_EX) is None
+            while not is_alone and time.monotonic() < end:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    is_alone = True
+                except BlockingIOError:
+                    time.sleep(LOOK_S)
+        yield is_alone
+
+
+LOOK_S = 0.005
+"""The time between two attempts to take a lock."""
 
 
 def append(path: Path, lines: bytes) -> None:

@@ -13,11 +13,11 @@ from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import mean_of
 
 MOST_MEANS = 2_000_000
-"""The most prompts of all steps together; later steps of a longer run are left out."""
+"""The most prompts of all steps together; the first steps of a longer run are left out."""
 
 MEANS = f"""
 SELECT step, coalesce(prompt_hash, 0), {mean_of("reward")}, count(reward) FILTER (isfinite(reward))
-FROM rows WHERE split = ? AND isfinite(reward) GROUP BY ALL ORDER BY step LIMIT {MOST_MEANS}
+FROM rows WHERE split = ? AND isfinite(reward) GROUP BY ALL ORDER BY step DESC LIMIT {MOST_MEANS + 1}
 """
 
 
@@ -45,6 +45,10 @@ def prompt_means(run: OpenRun, split: str) -> PromptMeans:
             none = np.zeros(0, np.int64)
             return PromptMeans(none, none, np.zeros(0), none)
         table = database.table(run, Question(pieces, MEANS, [split], overlay=discard_overlay(snapshot)))
-        return PromptMeans(*(column.to_numpy() for column in table.columns))
+        means = PromptMeans(*(column.to_numpy()[::-1] for column in table.columns))
+        if len(means.steps) <= MOST_MEANS:
+            return means
+        whole = means.steps > means.steps[0]  # the first step may lack some of its prompts
+        return PromptMeans(*(column[whole] for column in means))
 
     return _cache.get(run, snapshot, split, make)

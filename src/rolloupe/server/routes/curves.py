@@ -348,9 +348,7 @@ async def compared_rewards(request: Request) -> Response:
     if len(runs) != 2:
         raise BadQuery("compare two runs: run= names both")
     split = params.word(parameters, "split")
-    low, high = (
-        params.integer(parameters, name) if parameters.get(name) else None for name in ("step_min", "step_max")
-    )
+    low, high = (params.optional(parameters, name) for name in ("step_min", "step_max"))
 
     def make() -> RewardComparison:
         return compare_rewards(runs[:1], runs[1:], split=split, step_min=low, step_max=high)

@@ -208,8 +208,9 @@ class Tables:
             with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
                 listed = archive.infolist()
                 size = file.seek(0, os.SEEK_END)
-        except zipfile.BadZipFile:
-            raise Unreadable("could not be read: no directory at its end") from None
+        except zipfile.BadZipFile as error:
+            reason = "no directory at its end" if "not a zip file" in str(error) else error
+            raise Unreadable(f"could not be read: {reason}") from None
         except _UNREADABLE as error:
             raise Unreadable(reason_of(error)) from None
         if len(listed) > MAX_MEMBERS:
