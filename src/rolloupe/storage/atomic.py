@@ -75,12 +75,13 @@ def alone_in(folder: Path, waits_s: float = math.inf) -> Iterator[bool]:
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)  # closing it releases the lock
             end = time.monotonic() + waits_s
-            is_alone = waits_s == math.inf and fcntl.flock(handle, fcntl.LOCK_EX) is None
-            while not is_alone and time.monotonic() < end:
+            how = fcntl.LOCK_EX if waits_s == math.inf else fcntl.LOCK_EX | fcntl.LOCK_NB
+            while is_alone:
                 try:
-                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    is_alone = True
+                    fcntl.flock(handle, how)
+                    break
                 except BlockingIOError:
+                    is_alone = time.monotonic() < end
                     time.sleep(LOOK_S)
         yield is_alone
 
