@@ -1603,10 +1603,7 @@ export interface GradientShare {
 
 /** How prompts fared that were asked at several steps. */
 export interface PromptCounts {
-  /**
-   * What decides whether an answer is right. A prompt does well at a step if more than half of its answers are.
-   *
-   */
+  /** What decides whether an answer is right. A prompt does well at a step if more than half of its answers are. */
   metric: string;
   /** Prompts of one step alone; the others are counted below. */
   once: number;

@@ -15,6 +15,7 @@ describe("keys", () => {
     expect(press("G")).toBe("lastStep");
     expect(press("ArrowLeft", { altKey: true })).toBeNull();
     expect(press("r", { ctrlKey: true })).toBeNull();
+    expect(press("z")).toBe("worst");
     expect(press("q")).toBeNull();
   });
 });
