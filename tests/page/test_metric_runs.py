@@ -1,6 +1,7 @@
 """The runs of the page of metrics: their list beside the charts."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,103 +9,101 @@ from playwright.sync_api import Page, Route, expect
 
 from rolloupe import Recorder
 from rolloupe.record import launches
-from tests.page.support import viewing
+from tests.page.support import Viewer, viewing
 
 pytestmark = pytest.mark.browser
 
 RATES = {"first": 0.5, "second": 0.1, "third": 0.1}
 
 
-def three_runs(folder: Path) -> None:
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """Runs whose rewards are their number by step, with configurations that differ in the rate."""
+    folder = tmp_path_factory.mktemp("three")
     for number, (name, rate) in enumerate(RATES.items(), 1):
         launches.own_launches.clear()  # as another process would
         with Recorder(folder / name, code=None, config={"optim": {"lr": rate}, "task": "sums"}) as run:
             for step in range(6):
                 run.sample(step=step, group="0", index=0, prompt="?", response="!", reward=number / 4)
                 run.metrics(step, {"kl": 0.1 * number, "loss": 0.5})
+    with viewing(folder, index_dir=tmp_path_factory.mktemp("index"), settled=True) as viewer:
+        yield viewer
 
 
-def test_the_runs_in_the_charts_are_listed_added_hidden_and_taken_out(page: Page, tmp_path: Path) -> None:
-    three_runs(tmp_path / "runs")
-    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.goto(viewer.to("runs/first/metrics"))
-        listed = page.get_by_role("list", name="Runs in the charts").get_by_role("listitem")
-        expect(listed).to_have_text(["first0.250"])
-        page.get_by_role("button", name="Compare with another run").press("Enter")
-        find = page.get_by_role("combobox", name="Find a run to add")
-        expect(find).to_be_focused()
-        find.fill("sec")
-        find.press("Enter")
-        expect(listed).to_have_text(["first0.250lr 0.5", re.compile(r"^second0\.500lr 0\.1")])
-        page.get_by_role("combobox", name="Find a run to add").fill("third")
-        page.get_by_role("option", name="third").click()
-        expect(page).to_have_url(re.compile("over=second&over=third"))
-        expect(page.get_by_role("button", name="Add a run")).to_have_count(0)  # the library has no other
+def test_the_runs_in_the_charts_are_listed_added_hidden_and_taken_out(page: Page, three: Viewer) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(three.to("runs/first/metrics"))
+    listed = page.get_by_role("list", name="Runs in the charts").get_by_role("listitem")
+    expect(listed).to_have_text(["first0.250"])
+    page.get_by_role("button", name="Compare with another run").press("Enter")
+    find = page.get_by_role("combobox", name="Find a run to add")
+    expect(find).to_be_focused()
+    find.fill("sec")
+    find.press("Enter")
+    expect(listed).to_have_text(["first0.250lr 0.5", re.compile(r"^second0\.500lr 0\.1")])
+    page.get_by_role("combobox", name="Find a run to add").fill("third")
+    page.get_by_role("option", name="third").click()
+    expect(page).to_have_url(re.compile("over=second&over=third"))
+    expect(page.get_by_role("button", name="Add a run")).to_have_count(0)  # the library has no other
 
-        kl = page.get_by_role("region", name="KL by step")
-        expect(kl.get_by_role("link", name="open its")).to_have_text("0.100")
-        expect(kl.get_by_text("last", exact=True)).to_be_visible()
-        expect(kl.get_by_text("second: 0.200")).to_be_attached()
-        listed.nth(1).get_by_role("button", pressed=True).click()
-        expect(kl.get_by_text("second: 0.200")).to_have_count(0)
-        expect(kl.get_by_text("third: 0.300")).to_be_attached()
-        page.reload()
-        listed.nth(1).get_by_role("button", pressed=False).first.click()
-        expect(kl.get_by_text("second: 0.200")).to_be_attached()
-        page.get_by_role("button", name="Take third out of the charts").press("Enter")
-        expect(listed).to_have_count(2)
-        expect(page.get_by_role("button", name="Add a run")).to_be_visible()
+    kl = page.get_by_role("region", name="KL by step")
+    expect(kl.get_by_role("link", name="open its")).to_have_text("0.100")
+    expect(kl.get_by_text("last", exact=True)).to_be_visible()
+    expect(kl.get_by_text("second: 0.200")).to_be_attached()
+    listed.nth(1).get_by_role("button", pressed=True).click()
+    expect(kl.get_by_text("second: 0.200")).to_have_count(0)
+    expect(kl.get_by_text("third: 0.300")).to_be_attached()
+    page.reload()
+    listed.nth(1).get_by_role("button", pressed=False).first.click()
+    expect(kl.get_by_text("second: 0.200")).to_be_attached()
+    page.get_by_role("button", name="Take third out of the charts").press("Enter")
+    expect(listed).to_have_count(2)
+    expect(page.get_by_role("button", name="Add a run")).to_be_visible()
 
 
-def test_the_charts_of_a_row_are_of_one_height_whatever_the_pointer_says(page: Page, tmp_path: Path) -> None:
-    three_runs(tmp_path / "runs")
-    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.set_viewport_size({"width": 1440, "height": 900})
-        page.goto(viewer.to("runs/first/metrics?over=second&over=third"))
-        charts = page.get_by_role("region", name="by step").get_by_role("img")
-        expect(charts.first).to_be_visible()
-        expect(page.get_by_role("region", name="KL by step").get_by_text("third: 0.300")).to_be_attached()
+def test_the_charts_of_a_row_are_of_one_height_whatever_the_pointer_says(page: Page, three: Viewer) -> None:
+    page.set_viewport_size({"width": 1440, "height": 900})
+    page.goto(three.to("runs/first/metrics?over=second&over=third"))
+    charts = page.get_by_role("region", name="by step").get_by_role("img")
+    expect(charts.first).to_be_visible()
+    expect(page.get_by_role("region", name="KL by step").get_by_text("third: 0.300")).to_be_attached()
 
-        def places() -> list[tuple[float, float]]:
-            boxes = [chart.bounding_box() for chart in charts.all()]
-            return [(box["y"], box["height"]) for box in boxes if box is not None]
+    def places() -> list[tuple[float, float]]:
+        boxes = [chart.bounding_box() for chart in charts.all()]
+        return [(box["y"], box["height"]) for box in boxes if box is not None]
 
-        before = places()
-        assert len(before) > 2 and {height for _, height in before} == {128}
-        charts.first.hover(position={"x": 60, "y": 40})
-        expect(page.get_by_text("step 0", exact=True).first).to_be_visible()
-        assert places() == before
+    before = places()
+    assert len(before) > 2 and {height for _, height in before} == {128}
+    charts.first.hover(position={"x": 60, "y": 40})
+    expect(page.get_by_text("step 0", exact=True).first).to_be_visible()
+    assert places() == before
 
 
-def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(page: Page, tmp_path: Path) -> None:
-    three_runs(tmp_path / "runs")
+def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(page: Page, three: Viewer) -> None:
     held: list[Route] = []
 
     def hold(route: Route) -> None:
         held.append(route)
 
-    with viewing(tmp_path / "runs", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.set_viewport_size({"width": 390, "height": 844})
-        page.route(re.compile("/catalogue"), hold)
-        page.goto(viewer.to("runs/first/metrics"))
-        loading = page.get_by_role("main").get_by_text("Loading", exact=True)
-        expect(loading).to_have_css("clip-path", "none")
-        expect(loading).to_have_css("opacity", "1")
-        for route in held:
-            route.continue_()
-        page.unroute_all()
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.route(re.compile("/catalogue"), hold)
+    page.goto(three.to("runs/first/metrics"))
+    loading = page.get_by_role("main").get_by_text("Loading", exact=True)
+    expect(loading).to_have_css("clip-path", "none")
+    expect(loading).to_have_css("opacity", "1")
+    for route in held:
+        route.continue_()
+    page.unroute_all()
 
-        kl = page.get_by_role("region", name="KL by step")
-        kl.get_by_role("button", name="Menu of KL").click()
-        menu = page.get_by_role("dialog", name="Menu of KL").bounding_box()
-        drawn = kl.get_by_role("img").first.bounding_box()
-        assert menu is not None and drawn is not None
-        bar = page.get_by_role("banner").bounding_box()
-        assert bar is not None and bar["y"] == 0 and drawn["y"] >= bar["height"]
-        assert drawn["y"] + drawn["height"] <= menu["y"]
-        assert menu["height"] >= 200 and menu["y"] + menu["height"] <= 844 - 48
+    kl = page.get_by_role("region", name="KL by step")
+    kl.get_by_role("button", name="Menu of KL").click()
+    menu = page.get_by_role("dialog", name="Menu of KL").bounding_box()
+    drawn = kl.get_by_role("img").first.bounding_box()
+    assert menu is not None and drawn is not None
+    bar = page.get_by_role("banner").bounding_box()
+    assert bar is not None and bar["y"] == 0 and drawn["y"] >= bar["height"]
+    assert drawn["y"] + drawn["height"] <= menu["y"]
+    assert menu["height"] >= 200 and menu["y"] + menu["height"] <= 844 - 48
 
 
 def test_many_runs_are_added_at_a_press_and_a_run_alone_says_how_to_open_others(page: Page, tmp_path: Path) -> None:

@@ -18,24 +18,30 @@ pytestmark = pytest.mark.browser
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs, of three steps and of six."""
-    folder = tmp_path_factory.mktemp("runs")
-    relax_run(folder / "first")
-    relax_run(folder / "second", steps=6)
-    return folder
+    folder = tmp_path_factory.mktemp("frame")
+    relax_run(folder / "runs/first")
+    relax_run(folder / "runs/second", steps=6)
+    return folder / "runs"
+
+
+@pytest.fixture(scope="module")
+def index_dir(runs: Path) -> Path:
+    """Where their index is, which is made once."""
+    return runs.parent / "index"
 
 
 @pytest.fixture
-def viewer(runs: Path, tmp_path: Path) -> Iterator[Viewer]:
+def viewer(runs: Path, index_dir: Path, tmp_path: Path) -> Iterator[Viewer]:
     """A server over both, with a state of its own."""
-    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state"), settled=True) as started:
+    with viewing(runs, index_dir=index_dir, state_dir=str(tmp_path / "state"), settled=True) as started:
         yield started
 
 
 @pytest.fixture(scope="module")
-def reading(runs: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+def reading(runs: Path, index_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """The same, for tests that add nothing."""
-    folder = tmp_path_factory.mktemp("reading")
-    with viewing(runs, index_dir=folder / "index", state_dir=str(folder / "state"), settled=True) as started:
+    state_dir = str(tmp_path_factory.mktemp("state"))
+    with viewing(runs, index_dir=index_dir, state_dir=state_dir, settled=True) as started:
         yield started
 
 
@@ -215,11 +221,11 @@ def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: 
 
 
 def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
-    page: Page, viewer: Viewer, runs: Path, tmp_path: Path, browser: Browser
+    page: Page, viewer: Viewer, runs: Path, index_dir: Path, tmp_path: Path, browser: Browser
 ) -> None:
     opened(page, viewer, "runs/first?sample=train/1/0/2")
     at(page, "train/1/0/2")
-    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "state")) as second:
+    with viewing(runs, index_dir=index_dir, state_dir=str(tmp_path / "state")) as second:
         context = browser.new_context()
         other = context.new_page()
         opened(other, second, "runs/first?sample=train/1/0/2")
@@ -335,9 +341,11 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
     context.close()
 
 
-def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(page: Page, runs: Path, tmp_path: Path) -> None:
+def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(
+    page: Page, runs: Path, index_dir: Path, tmp_path: Path
+) -> None:
     (tmp_path / "file").write_text("where the folder would be")
-    with viewing(runs, index_dir=tmp_path / "index", state_dir=str(tmp_path / "file"), settled=True) as viewer:
+    with viewing(runs, index_dir=index_dir, state_dir=str(tmp_path / "file"), settled=True) as viewer:
         page.add_init_script("delete window.SharedWorker")
         page.route("**/api/events*", lambda route: route.abort())  # a stream that comes up would try again by itself
         opened(page, viewer, "runs/first?sample=train/1/0/2")

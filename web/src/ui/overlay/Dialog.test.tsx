@@ -3,7 +3,7 @@ import { createSession } from "../../state/session";
 import { drawn } from "../../testing/page";
 import { Dialog } from "./Dialog";
 
-it("stays open when the event of an earlier closing arrives", async () => {
+it("stays open when the event of an earlier closing arrives, and closes at once on Escape", async () => {
   const close = vi.fn<() => void>();
   const host = await drawn(
     <Dialog label="Card" isOpen close={close}>
@@ -14,7 +14,9 @@ it("stays open when the event of an earlier closing arrives", async () => {
   const dialog = host.querySelector("dialog");
   dialog?.dispatchEvent(new Event("close"));
   expect(close).not.toHaveBeenCalled();
+  dialog?.dispatchEvent(new Event("cancel"));
+  expect(close).toHaveBeenCalledOnce();
   dialog?.close();
   dialog?.dispatchEvent(new Event("close"));
-  expect(close).toHaveBeenCalled();
+  expect(close).toHaveBeenCalledTimes(2);
 });

@@ -28,7 +28,9 @@ export function Dialog({ label, isOpen, close, children, class: className = "", 
       ref={dialog}
       class={`${style["dialog"]} ${isHigh ? style["high"] : ""} ${className}`}
       aria-label={label}
-      // The event comes a moment later, when the card may be open again.
+      // Escape. The next key may come before the event of the closing, and belongs to the page.
+      onCancel={(event) => event.target === dialog.current && close()}
+      // That event comes a moment later, when the card may be open again.
       onClose={() => {
         if (dialog.current?.open === false) close();
       }}
