@@ -16,7 +16,8 @@ it("stays open when the event of an earlier closing arrives, and closes at once 
   expect(close).not.toHaveBeenCalled();
   dialog?.dispatchEvent(new Event("cancel"));
   expect(close).toHaveBeenCalledOnce();
+  close.mockClear();
   dialog?.close();
   dialog?.dispatchEvent(new Event("close"));
-  expect(close).toHaveBeenCalledTimes(2);
+  expect(close).toHaveBeenCalled();
 });
