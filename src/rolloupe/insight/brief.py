@@ -72,7 +72,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     """What is worth saying of a run."""
 
     sentences: list[BriefSentence]
-    """At most three, the one to know first before the others."""
+    """At most three, the most important first."""
     split: str
     """The split whose rewards they are about."""
     samples: int

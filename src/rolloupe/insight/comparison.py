@@ -71,7 +71,7 @@ class RewardComparison(Struct, frozen=True, kw_only=True):
     high: Real | None
     """The ends of its 95 % interval; None with too few steps."""
     since: int | None
-    """The first step of those at which the two differ for good; None if they do not."""
+    """The step from which the two differ for good; None if they do not."""
     split: str
     steps: tuple[int, int] | None
     """The first and the last step of the window; None without a common step."""

@@ -57,7 +57,9 @@ class PromptCounts(Struct, frozen=True, kw_only=True):
     """How prompts fared that were asked at several steps."""
 
     metric: str
-    """What decides whether an answer is right. A prompt does well at a step if more than half of its answers are."""
+    """The metric that decides whether an answer is right. A prompt does well at a step if more than half of its answers
+    are right.
+    """
     once: int
     """Prompts of one step alone; the others are counted below."""
     always: int
@@ -65,7 +67,7 @@ class PromptCounts(Struct, frozen=True, kw_only=True):
     never: int
     """No answer was ever right."""
     solved: int
-    """They do well at the last step, and did not always."""
+    """They do well at the last step, but did not at every step."""
     lost: int
     """They did well before, but not at the last step."""
     mixed: int
@@ -89,15 +91,17 @@ class RunGradient(Struct, frozen=True, kw_only=True):
     single: int = 0
     """How many of the groups have one sample, and no siblings."""
     effective: float = 0.0
-    """(Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many."""
+    """The effective number of groups: (Σw)²/Σw² of w = Σa² on rewards. This many groups of equal weight would pull
+    alike.
+    """
     by_step: list[StepGroups] = []
     """A step each, or as many ranges of steps as were asked for."""
     correct: str = ""
     """The metric that counts as correctness; empty without one."""
     all_right: int = 0
-    """Groups of which every trained sample is right; 0 without a metric of correctness."""
+    """Groups whose trained samples are all right; 0 without a metric of correctness."""
     all_wrong: int = 0
-    """Groups of which every one is wrong; a group where a sample lacks the metric is neither."""
+    """Groups whose trained samples are all wrong. A group with a sample without the metric is neither."""
     shaping: GradientShare | None = None
     """Groups all right or all wrong, whose rewards differ by other parts only; None without correctness."""
     shaping_samples: list[str] = []

@@ -88,7 +88,7 @@ export interface RewardComparison {
   low: WireNumber;
   /** The ends of its 95 % interval; None with too few steps. */
   high: WireNumber;
-  /** The first step of those at which the two differ for good; None if they do not. */
+  /** The step from which the two differ for good; None if they do not. */
   since: number | null;
   split: string;
   /** The first and the last step of the window; None without a common step. */
@@ -258,7 +258,7 @@ export interface CurveQuery {
   /** One of `STATS`; empty for the default. */
   stat: string;
   options: CurveOptions;
-  /** The curve whose value at a step is the x of the point, without its smoothing and cuts; None: the step is. */
+  /** The curve whose value at a step is the x of the point, without its smoothing and cuts; None: x is the step. */
   x: CurveQuery | null;
 }
 
@@ -1375,7 +1375,7 @@ export interface BriefQuery {
 export interface Brief {
   run: string;
   version: string;
-  /** At most three, the one to know first before the others. */
+  /** At most three, the most important first. */
   sentences: BriefSentence[];
   /** The split whose rewards they are about. */
   split: string;
@@ -1475,7 +1475,7 @@ export interface Finding {
   behaviour: string;
   /** The phrase in quotation marks, or the behaviour in a few words. */
   title: string;
-  /** A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours. */
+  /** A regular expression for RE2 and JavaScript that finds it in any case; empty for most behaviours. */
   pattern: string;
   /** A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds. */
   where: string;
@@ -1552,15 +1552,18 @@ export interface RunGradient {
   dead: number;
   /** How many of the groups have one sample, and no siblings. */
   single: number;
-  /** (Σw)²/Σw² of w = Σa² on rewards: so many groups of equal weight would be as many. */
+  /**
+   * The effective number of groups: (Σw)²/Σw² of w = Σa² on rewards. This many groups of equal weight would pull
+   * alike.
+   */
   effective: number;
   /** A step each, or as many ranges of steps as were asked for. */
   by_step: StepGroups[];
   /** The metric that counts as correctness; empty without one. */
   correct: string;
-  /** Groups of which every trained sample is right; 0 without a metric of correctness. */
+  /** Groups whose trained samples are all right; 0 without a metric of correctness. */
   all_right: number;
-  /** Groups of which every one is wrong; a group where a sample lacks the metric is neither. */
+  /** Groups whose trained samples are all wrong. A group with a sample without the metric is neither. */
   all_wrong: number;
   /** Groups all right or all wrong, whose rewards differ by other parts only; None without correctness. */
   shaping: GradientShare | null;
@@ -1603,7 +1606,10 @@ export interface GradientShare {
 
 /** How prompts fared that were asked at several steps. */
 export interface PromptCounts {
-  /** What decides whether an answer is right. A prompt does well at a step if more than half of its answers are. */
+  /**
+   * The metric that decides whether an answer is right. A prompt does well at a step if more than half of its answers
+   * are right.
+   */
   metric: string;
   /** Prompts of one step alone; the others are counted below. */
   once: number;
@@ -1611,7 +1617,7 @@ export interface PromptCounts {
   always: number;
   /** No answer was ever right. */
   never: number;
-  /** They do well at the last step, and did not always. */
+  /** They do well at the last step, but did not at every step. */
   solved: number;
   /** They did well before, but not at the last step. */
   lost: number;
@@ -1772,7 +1778,7 @@ export interface Saved {
 
 /** A launch of the run after the first one. */
 export interface Resumed {
-  /** The first step of which its samples count. */
+  /** The first step whose samples of this launch count. */
   step: number;
   launch: number;
   /** The number of its steps that an earlier launch had recorded, too. */
@@ -1818,13 +1824,13 @@ export interface ColumnInfo {
   source: string;
   low: WireNumber;
   high: WireNumber;
-  /** The declared range, with `best`; the greater of both if less is better. */
+  /** The declared range, with `best`; if less is better, this is the greater number. */
   worst: WireNumber;
   best: WireNumber;
   /** A label for people; empty if it would add nothing to the name. */
   label: string;
   unit: string;
-  /** No sample has a number; False as long as annotations or the index may bring one. */
+  /** True if no sample has a number; False while annotations or the index may still add one. */
   is_empty: boolean;
 }
 
@@ -2074,7 +2080,7 @@ export interface StepValues {
   version: string;
   split: string;
   step: number;
-  /** The step before, of those with samples. */
+  /** The previous step that has samples. */
   before: number | null;
   /** The bins of all histograms: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`. */
   edges: number[];
@@ -2242,7 +2248,7 @@ export interface MaskSteps {
   /** `recorded` for what the trainer recorded. */
   rule: string;
   title: string;
-  /** Those that the shares hold for; none for `recorded`. */
+  /** The thresholds behind these shares; none for `recorded`. */
   thresholds: Record<string, number>;
   /** True if the run was trained with the rule. */
   is_of_run: boolean;

@@ -62,7 +62,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     title: str = ""
     """The phrase in quotation marks, or the behaviour in a few words."""
     pattern: str = ""
-    """A regular expression for RE2 and JavaScript that finds it, whatever its case; empty for most behaviours."""
+    """A regular expression for RE2 and JavaScript that finds it in any case; empty for most behaviours."""
     where: str = ""
     """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
     effect: float

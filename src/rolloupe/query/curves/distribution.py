@@ -103,7 +103,7 @@ class StepValues(Struct, frozen=True):
     split: str
     step: int
     before: int | None
-    """The step before, of those with samples."""
+    """The previous step that has samples."""
     edges: list[float]
     """The bins of all histograms: bin `i` holds the values from `edges[i]` up to, not including, `edges[i + 1]`."""
     metrics: list[MetricAtStep]

@@ -92,7 +92,7 @@ class CurveQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One of `STATS`; empty for the default."""
     options: CurveOptions = CurveOptions()
     x: "CurveQuery | None" = None
-    """The curve whose value at a step is the x of the point, without its smoothing and cuts; None: the step is."""
+    """The curve whose value at a step is the x of the point, without its smoothing and cuts; None: x is the step."""
 
 
 class Curve(NamedTuple):

@@ -53,13 +53,13 @@ class ColumnInfo(Struct, frozen=True):
     low: Real | None = None
     high: Real | None = None
     worst: Real | None = None
-    """The declared range, with `best`; the greater of both if less is better."""
+    """The declared range, with `best`; if less is better, this is the greater number."""
     best: Real | None = None
     label: str = ""
     """A label for people; empty if it would add nothing to the name."""
     unit: str = ""
     is_empty: bool = False
-    """No sample has a number; False as long as annotations or the index may bring one."""
+    """True if no sample has a number; False while annotations or the index may still add one."""
 
 
 class Catalogue(NamedTuple):

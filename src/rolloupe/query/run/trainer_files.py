@@ -370,7 +370,7 @@ class Resumed(Struct, frozen=True, order=True):
     """A launch of the run after the first one."""
 
     step: int
-    """The first step of which its samples count."""
+    """The first step whose samples of this launch count."""
     launch: int
     again: int
     """The number of its steps that an earlier launch had recorded, too."""

@@ -301,7 +301,7 @@ class MaskSteps(Struct, frozen=True, kw_only=True):
     """`recorded` for what the trainer recorded."""
     title: str
     thresholds: dict[str, float]
-    """Those that the shares hold for; none for `recorded`."""
+    """The thresholds behind these shares; none for `recorded`."""
     is_of_run: bool
     """True if the run was trained with the rule."""
     steps: list[int]
