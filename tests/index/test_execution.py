@@ -108,7 +108,7 @@ def test_a_script_that_closes_nothing_ends_well_in_the_middle_of_indexing(tmp_pa
     rollouts = tmp_path / "run.jsonl"
     words = "I think, wait, the answer is perhaps 3; sorry, let me check that again. " * 300
     with rollouts.open("w") as file:
-        for number in range(350):  # less than what is indexed in the process that opens it
+        for number in range(150):  # less than what is indexed in the process that opens it
             file.write(json.dumps({"step": number, "prompt": "?", "response": f"{number} {words}", "reward": 1}) + "\n")
     arguments = [sys.executable, "-c", UNCLOSED, str(rollouts), str(tmp_path / "index"), *"f" * follow]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)

@@ -14,20 +14,21 @@ import sys
 from pathlib import Path
 from rolloupe import query
 from rolloupe.index import Library
-path, index_dir = sys.argv[1:]
-with Library([path], index_dir=index_dir) as library:
-    run = library.runs[0]
-    assert run.wait_all(60)
-    print(sum(1 for _ in query.every(run, query.SampleQuery(sort="reward"))), len(run.failures(texts=True)))
-    print(query.samples(run, query.SampleQuery(sort="derived.characters")).pending)
-    files = [path for path in run.catalog.folder.rglob("*.*") if path.is_file()]
-    print(sum(path.is_symlink() for path in files), sum(not path.is_symlink() for path in files))
+index_dir, *paths = sys.argv[1:]
+for path in paths:
+    with Library([path], index_dir=index_dir) as library:
+        run = library.runs[0]
+        assert run.wait_all(60)
+        print(sum(1 for _ in query.every(run, query.SampleQuery(sort="reward"))), len(run.failures(texts=True)))
+        print(query.samples(run, query.SampleQuery(sort="derived.characters")).pending)
+        files = [path for path in run.catalog.folder.rglob("*.*") if path.is_file()]
+        print(sum(path.is_symlink() for path in files), sum(not path.is_symlink() for path in files))
 """
 
 
-def read(run: Path, index_dir: Path, cache: Path) -> list[list[int]]:
-    """What a reader answers: samples and failures; samples without derived metrics; its links, its own files."""
-    line = read_only(index_dir, [sys.executable, "-W", "error", "-c", READER, str(run), str(index_dir)])
+def read(index_dir: Path, cache: Path, *runs: Path) -> list[list[int]]:
+    """What a reader answers of each run: samples and failures; samples without derived metrics; links, own files."""
+    line = read_only(index_dir, [sys.executable, "-W", "error", "-c", READER, *map(str, (index_dir, *runs))])
     environ = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     done = subprocess.run(line, capture_output=True, text=True, check=False, env=environ, timeout=120)
     assert done.returncode == 0, done.stderr
@@ -36,26 +37,19 @@ def read(run: Path, index_dir: Path, cache: Path) -> list[list[int]]:
 
 def test_an_index_that_is_read_only_is_read_and_goes_on_in_the_cache_of_the_reader(tmp_path: Path) -> None:
     train = relax_run(tmp_path / "run", steps=amount(6, 70), samples=4)
+    relax_run(tmp_path / "other", steps=2)
     with settled(tmp_path / "run", tmp_path / "index"):
         pass
     before = contents(tmp_path / "index")
-    assert read(tmp_path / "run", tmp_path / "index", tmp_path / "cache") == [
-        [4 * amount(6, 70), 0],
-        [0],
-        [len(before), 0],
-    ]
+    answer = read(tmp_path / "index", tmp_path / "cache", tmp_path / "run", tmp_path / "other")
+    assert answer[:3] == [[4 * amount(6, 70), 0], [0], [len(before), 0]]
+    assert answer[3:5] == [[16, 0], [0]] and answer[5][1] > 0, "a run that the index lacks is indexed in the cache"
+    assert contents(tmp_path / "index") == before
     (train / "70.jsonl").write_bytes(lines([row(70, i) for i in range(4)]))
     (train / "3.jsonl").write_bytes(lines([row(3, i, reward=9.0) for i in range(8)]))
     for path in (tmp_path / "index").rglob("*.text.parquet"):
         path.unlink()
         break
-    answer = read(tmp_path / "run", tmp_path / "index", tmp_path / "cache")
+    answer = read(tmp_path / "index", tmp_path / "cache", tmp_path / "run")
     assert answer[:2] == [[4 * amount(6, 70) + 8, 0], [0]] and answer[2][1] > 8, "what is new is indexed apart"
     assert len(contents(tmp_path / "index")) == len(before) - 1
-
-
-def test_a_run_that_a_read_only_index_lacks_is_indexed_in_the_cache(tmp_path: Path) -> None:
-    relax_run(tmp_path / "run", steps=2)
-    (tmp_path / "index").mkdir()
-    assert read(tmp_path / "run", tmp_path / "index", tmp_path / "cache")[0] == [16, 0]
-    assert contents(tmp_path / "index") == {} and contents(tmp_path / "cache")

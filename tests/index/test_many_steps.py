@@ -19,7 +19,7 @@ from rolloupe.index.segments.step_stats import (
 )
 from tests.thoroughness import each
 
-STEPS = 2000
+STEPS = 1000
 
 
 def stats_of(step: int, *, samples: int) -> StepStats:
