@@ -7,9 +7,9 @@ import rolloupe
 from tests.formats.support import only_run
 
 
-def test_the_demo_run_reads_clean_and_its_reward_rises(demo_runs: Path) -> None:
+def test_the_demo_run_reads_clean_and_its_reward_rises(demo_runs: Path, demo_index: Path) -> None:
     assert only_run(demo_runs / "tiny_grpo").format == "native"
-    with rolloupe.open(demo_runs / "tiny_grpo") as runs:
+    with rolloupe.open(demo_runs / "tiny_grpo", index_dir=demo_index) as runs:
         run = runs.runs[0]
         assert not run.problems()
         samples = list(run.samples(split="train"))
