@@ -56,7 +56,7 @@ def test_ctrl_c_within_a_query_is_ctrl_c(error: Exception, tmp_path: Path, monke
         raise error
 
     relax_run(tmp_path / "run", steps=1)
-    monkeypatch.setattr(database, "definition", interrupted)
+    monkeypatch.setattr(relation, "definition", interrupted)
     with opened(tmp_path / "run", tmp_path / "index") as library, pytest.raises(KeyboardInterrupt):
         asked(library.runs[0], "SELECT 1 FROM rows")
 
