@@ -97,7 +97,7 @@ def test_scripts_and_other_methods_are_refused_and_led_nowhere(place: Place) -> 
         ("zed", 403, "has no role"),
         ("new", 403, "The address root@example.org is not verified"),
         ("odd", 400, "cannot be used"),
-        ("nobody", 403, "says no email"),
+        ("nobody", 403, "does not give email"),
     ],
 )
 def test_who_may_not_come_in_is_told_why(place: Place, sub: str, status: int, words: str) -> None:
