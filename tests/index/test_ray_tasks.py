@@ -124,7 +124,10 @@ def test_nodes_that_do_not_see_the_same_files_are_named(tmp_path: Path, cluster:
             NodeReply("node7", JobReply(), job.source.path),
             ("node7 does not see", job.source.path, "Next: keep the run"),
         ),
-        (NodeReply("node7", JobReply(meta=meta)), ("node7 wrote to a different", str(tmp_path / "index"), "Next: keep")),
+        (
+            NodeReply("node7", JobReply(meta=meta)),
+            ("node7 wrote to a different", str(tmp_path / "index"), "Next: keep"),
+        ),
         (OSError("the node is gone"), ("no node of the cluster could do it", "the node is gone")),
     ):
         answers(cluster, reply)
