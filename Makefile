@@ -5,8 +5,8 @@
 
 PYTHON ?= python3
 MARKS  ?= not slow
-# A process for each core: one more keeps these busier, but costs a tenth more than it brings (393 s of CPU to 448).
-WORKERS ?= $(shell getconf _NPROCESSORS_ONLN)
+# One process more than cores: many tests wait for a browser or another process (354 s with three, 395 s with two).
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 PY     := .venv/bin/python
 # Python keeps what it has compiled, even where the environment forbids it: else each of many processes compiles it anew.
 export PYTHONDONTWRITEBYTECODE :=

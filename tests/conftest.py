@@ -118,8 +118,16 @@ DRIVES_OTHERS = {"cli", "page", "server", "tui"}
 """The folders whose tests drive other processes: browsers, terminals, servers."""
 
 
+LONGEST = ("golden", "page")
+"""Folders of tests that take seconds each."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Run a test that drives other processes once more if it fails in `make test`; the summary lists it under RERUN."""
+    """Begin with the longest tests, so that none of them runs alone at the end.
+
+    In `make test` a test that drives other processes runs once more if it fails; the summary lists it under RERUN.
+    """
+    items.sort(key=lambda item: item.path.relative_to(HERE).parts[0] not in LONGEST)
     for item in items if RERUNS else ():
         if item.get_closest_marker("browser") or not DRIVES_OTHERS.isdisjoint(item.path.relative_to(HERE).parts[:1]):
             item.add_marker(pytest.mark.flaky(reruns=RERUNS))
