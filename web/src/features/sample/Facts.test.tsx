@@ -1,6 +1,6 @@
 import { createSession } from "../../state/session";
 import { expect, it } from "vitest";
-import type { RunItem } from "../../api/types.gen";
+import type { ColumnInfo, RunItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { drawn } from "../../testing/page";
@@ -50,4 +50,15 @@ it("hides zeros that grade nothing until all is shown, and zeros and constants o
   expect([has("m79"), has("timeouts")]).toEqual([true, false]);
   await press(/^Zeros and constants: 1/);
   expect(has("timeouts")).toBe(true);
+});
+
+it("never hides the reward or a metric that is the same in all samples, as in a run of one sample", async () => {
+  const own = createSession();
+  own.columns.named = (name) => ({ name, kind: "number", low: 1, high: 1 }) as ColumnInfo;
+  const facts = [{ name: "figure", kind: "metric", value: 1, label: "" }];
+  const host = await drawn(<Facts reply={reply({ reward: 1, facts })} />, own);
+  const shown = [...host.querySelectorAll("dt")].map(({ textContent }) => textContent);
+  expect(shown).toContain("Reward");
+  expect(shown).toContain("figure");
+  expect(shown).not.toContain("Turns");
 });

@@ -30,9 +30,10 @@ export function Facts({ reply, isBrief = false }: Props) {
   const isOpen = shown > FOLDED;
   const group = reply.advantage === null ? session.browse.groupHere.value : null;
   const all = useMemo(() => labelled(reply, group), [reply, group]);
-  const dull = all.filter((fact) => isDull(session, fact));
+  const telling = all.filter((fact) => !isDull(session, fact));
+  const dull = all.length - telling.length;
   const [isWhole, showWhole] = useState(false);
-  const facts = isWhole ? all : all.filter((fact) => !dull.includes(fact));
+  const facts = isWhole ? all : telling;
 
   useLayoutEffect(() => {
     const element = list.current;
@@ -66,9 +67,9 @@ export function Facts({ reply, isBrief = false }: Props) {
           {`More facts: ${figure(facts.length - shown)} left`}
         </button>
       )}
-      {isOpen && dull.length > 0 && (
+      {isOpen && dull > 0 && (
         <button type="button" class={`action ${style["more"]}`} onClick={() => showWhole(!isWhole)}>
-          {isWhole ? "Without zeros and constants" : `Zeros and constants: ${figure(dull.length)}`}
+          {isWhole ? "Without zeros and constants" : `Zeros and constants: ${figure(dull)}`}
         </button>
       )}
       {(hides || isOpen || facts.length > FOLDED) && (
@@ -104,11 +105,11 @@ function Value({ fact: { text, field, by } }: { fact: Labelled }) {
 /** Figures for which zero means something. */
 const GRADED = /reward|score|correct|acc|pass|success/i;
 
-/** True for a number that is the same in all samples of the run, and for a zero that grades nothing. */
+/** True for a plain number that is the same in all samples of the run, and for a metric of zero that grades nothing. */
 function isDull(session: Session, { label, name = label, tone, value = null, field }: Labelled): boolean {
-  const column = field === undefined ? null : session.columns.named(field);
-  if (column?.kind === "number" && column.low !== null && column.low === column.high) return true;
-  return value === 0 && tone === "metric" && !GRADED.test(name) && !session.ranges.metrics.value.has(name);
+  if (tone === "metric") return value === 0 && !GRADED.test(name) && !session.ranges.metrics.value.has(name);
+  const column = tone !== undefined || field === undefined ? null : session.columns.named(field);
+  return column?.kind === "number" && column.low !== null && column.low === column.high;
 }
 
 function ink(session: Session, { label, name = label, tone, value = null }: Labelled): string | undefined {
