@@ -13,9 +13,10 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import RunCurves, counted
+from rolloupe.insight.curves import RunCurves, counted, step_noise
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
+from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer
 from rolloupe.query.records import StepSummary
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery, LintQuery
@@ -92,7 +93,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
     paid_for = list(_paid_for(split, found.findings))
     held_out = list(_held_out(run))
-    reward = [] if held_out and split.startswith("eval") else _reward(split, steps)  # it would say the same twice
+    reward = [] if held_out and is_asked(split, EVALS) else _reward(split, steps)  # it would say the same twice
     ranked = [*reward, *held_out, *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
     ranked.sort(key=itemgetter(0))
     return Brief(
@@ -136,7 +137,7 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
     of_samples = float(np.median(deviations / np.sqrt(weights)))
-    of_steps = float(np.median(np.abs(np.diff(values)))) / 0.6745 / np.sqrt(2) if len(values) > 5 else 0.0
+    of_steps = step_noise(values) if len(values) > 5 else 0.0
     return Windows([*map(int, steps)], width, means, max(of_samples, of_steps, 1e-12) * float(np.sqrt(2 / width)))
 
 
@@ -168,21 +169,6 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     yield rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
 
 
-def _held_out(run: OpenRun) -> Iterator[Ranked]:
-    """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
-    evaluations = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(summary))]
-    evaluations.sort(key=itemgetter(0))
-    steady = [change for rank, change in evaluations if rank == STEADY]
-    if evaluations and len(steady) == len(evaluations):
-        shown = ", ".join(f"{change.name} {change.text}" for change in steady[:MOST])
-        count = max(change.evaluations for change in steady)
-        text = f"No clear change over {count} evaluations, in shares of correct answers: {shown}."
-        yield STEADY, _of_evaluation(steady[0]._replace(text=text))
-    else:
-        for rank, change in evaluations[:1]:
-            yield rank, _of_evaluation(change._replace(text=f"{change.name} {change.text}"))
-
-
 STEADY = 7
 """The rank of evaluations that show no clear change; the first one that rises has the rank before."""
 
@@ -197,9 +183,19 @@ class EvaluationChange(NamedTuple):
     steps: tuple[int, int]
 
 
-def _of_evaluation(change: EvaluationChange) -> BriefSentence:
-    evidence = Evidence(page="evals", split=change.split)
-    return BriefSentence(text=change.text, kind="held_out", steps=change.steps, evidence=evidence)
+def _held_out(run: OpenRun) -> Iterator[Ranked]:
+    """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
+    ranked = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(summary))]
+    if not ranked:
+        return
+    rank, first = min(ranked, key=itemgetter(0))
+    text = f"{first.name} {first.text}"
+    if rank == STEADY:
+        shown = ", ".join(f"{change.name} {change.text}" for _, change in ranked[:MOST])
+        count = max(change.evaluations for _, change in ranked)
+        text = f"No clear change over {count} evaluations, in shares of correct answers: {shown}."
+    evidence = Evidence(page="evals", split=first.split)
+    yield rank, BriefSentence(text=text, kind="held_out", steps=first.steps, evidence=evidence)
 
 
 def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:

@@ -36,7 +36,7 @@ MOST_CORRELATED, TINY = 0.97, 1e-12
 LEAST_STEPS = 8
 """Fewer common steps have no interval."""
 SHARED = 0.5
-"""Pairs by prompt are used if both runs share at least this share of their prompts, over all steps."""
+"""Pairs by prompt are used at a step if both runs share at least this share of their prompts there."""
 PRIOR = 0.25
 """Each correlation ρ weighs (1 - ρ²) to the power of minus this; with 0, intervals cover slow noise too seldom."""
 CORRELATIONS = np.concatenate([np.linspace(-0.5, 0.95, 59), [0.96, 0.97, 0.98, 0.985, 0.99]])
@@ -177,12 +177,12 @@ def differences(first: PromptMeans, second: PromptMeans) -> Differences:
     prompts = [np.bincount(np.searchsorted(steps, side.steps), minlength=len(steps)) for side in sides]
     common = np.bincount(np.searchsorted(steps, sides[0].steps[shared[0]]), minlength=len(steps))
     paired = common >= np.maximum(1, SHARED * np.maximum(*prompts))
-    means = [
-        np.where(paired, _step_means(_rows(side, kept)._replace(counts=np.ones_like(kept)), steps), whole)
-        for side, kept in zip(sides, shared, strict=True)
-        for whole in [_step_means(side, steps)]
-    ]
-    return Differences(steps, means[0], means[1], bool(len(steps)) and bool(paired.all()))
+    pairs = [_rows(side, kept)._replace(counts=np.ones_like(kept)) for side, kept in zip(sides, shared, strict=True)]
+    first_means, second_means = (
+        np.where(paired, _step_means(alike, steps), _step_means(side, steps))
+        for alike, side in zip(pairs, sides, strict=True)
+    )
+    return Differences(steps, first_means, second_means, bool(len(steps)) and bool(paired.all()))
 
 
 def _rows(side: PromptMeans, chosen: NDArray[Any]) -> PromptMeans:

@@ -24,6 +24,11 @@ class CurveName(Struct, frozen=True):
     """The evaluation; empty for all other curves."""
 
 
+def step_noise(values: Floats) -> float:
+    """Return the standard deviation of a curve's noise, from the differences of neighbours, robust against jumps."""
+    return float(np.median(np.abs(np.diff(values)))) / 0.6745 / 2**0.5
+
+
 class History(NamedTuple):
     """A curve: steps, ascending, and a value for each."""
 

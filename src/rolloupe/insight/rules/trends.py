@@ -4,7 +4,18 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.curves import Alarm, CurveName, History, NotChecked, RunCurves, all_curves, counted, enough, rule
+from rolloupe.insight.curves import (
+    Alarm,
+    CurveName,
+    History,
+    NotChecked,
+    RunCurves,
+    all_curves,
+    counted,
+    enough,
+    rule,
+    step_noise,
+)
 
 ENTROPY_SHARE, ENTROPY_LEAST = 0.2, 20
 OF_SAMPLES = "derived.mean_entropy"
@@ -123,10 +134,8 @@ def reward_collapse(source: RunCurves) -> Iterator[Alarm]:
     width = len(rewards) // 5
     windows = np.median(np.lib.stride_tricks.sliding_window_view(rewards.values, width), axis=1)
     best, late = float(windows.max()), float(windows[-1])
-    # Neighbours differ by the noise of two steps.
-    noise = float(np.median(np.abs(np.diff(rewards.values)))) / 0.6745 / np.sqrt(2)
     spread = float(np.median(spreads)) if len(spreads) else 0.0
-    error = ERROR_OF_MEDIAN * noise * np.sqrt(2 / width)
+    error = ERROR_OF_MEDIAN * step_noise(rewards.values) * np.sqrt(2 / width)
     if best - late > max(REWARD_SHARE * spread, ERRORS * error, 1e-9 * abs(best)):
         fallen = rewards.at(slice(int(windows.argmax()) + width - 1, None))
         fallen = fallen.at(fallen.values < (best + late) / 2)

@@ -31,13 +31,19 @@ export function averageOf(steps: readonly number[], mean: readonly WireNumber[])
   return span === 0 ? mean : smoothed(steps, mean.map(finite), span);
 }
 
-/** The rewards of a run, smoothed here, since the reply has every step. */
-export const rewardOf = ({ steps, reward_mean, reward_std }: StepsReply): Curve => ({
-  steps,
-  mean: reward_mean,
-  smooth: averageOf(steps, reward_mean),
-  std: reward_std,
-});
+const rewards = { bare: new WeakMap<StepsReply, Curve>(), banded: new WeakMap<StepsReply, Curve>() };
+
+/**
+ * The rewards of a run, smoothed here, since the reply has every step: always the same object, so that nothing is
+ * redrawn. `hasBand`: its band is drawn also where it is not the first curve.
+ */
+export function rewardOf(reply: StepsReply, hasBand = false): Curve {
+  const kept = hasBand ? rewards.banded : rewards.bare;
+  const { steps, reward_mean: mean, reward_std: std } = reply;
+  const curve = kept.get(reply) ?? { steps, mean, smooth: averageOf(steps, mean), std, hasBand };
+  kept.set(reply, curve);
+  return curve;
+}
 
 /** A curve that the server sent and smoothed: a long curve lacks points. */
 export const curveOf = (data: CurveData): Curve => ({

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { getRewardComparison } from "../../api/compare";
-import type { RunItem, StepsReply } from "../../api/types.gen";
+import type { RunItem } from "../../api/types.gen";
 import { nameOfSplit } from "../../lib/address/splits";
 import { figure } from "../../lib/numbers/numbers";
 import { colourOf } from "../../state/marks";
@@ -10,18 +10,9 @@ import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Loading, Missing } from "../../ui/layout/EmptyState";
 import { Text } from "../../ui/text/Text";
-import { boundsOf, type Curve, CurveChart, rewardOf } from "../charts";
+import { boundsOf, CurveChart, rewardOf } from "../charts";
 import { versionOf } from "./options";
 import style from "./Compare.module.css";
-
-const curves = new WeakMap<StepsReply, Curve>();
-
-/** The rewards of a run with their band: always the same object, so that nothing is redrawn. */
-function curveOf(reply: StepsReply): Curve {
-  const curve = curves.get(reply) ?? { ...rewardOf(reply), hasBand: true };
-  curves.set(reply, curve);
-  return curve;
-}
 
 export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
   const session = useSession();
@@ -44,11 +35,11 @@ export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
         {reply !== null && reply.steps.length > 1 && (
           <CurveChart
             what="mean reward"
-            curve={curveOf(reply)}
+            curve={rewardOf(reply, true)}
             bounds={boundsOf(found?.reward_min, found?.reward_max)}
             colour={colourOf(first.id)}
             others={session.overlays.all.value.map(({ item, steps }) => ({
-              curve: steps === null ? null : curveOf(steps),
+              curve: steps === null ? null : rewardOf(steps, true),
               colour: colourOf(item.id),
             }))}
             current={session.place.field.step.value}

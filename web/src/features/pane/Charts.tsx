@@ -7,25 +7,16 @@ import { figure, score } from "../../lib/numbers/numbers";
 import { chartOfEntry, isProgress, sectionsOf } from "../../lib/charts/catalogue";
 import { chartOf, isSame, SPAN, spanFor, textOf, USUAL_SPAN } from "../../lib/charts/chart";
 import { getCatalogue } from "../../api/metrics";
-import type { CatalogueEntry, RunItem, StepsReply, WireNumber } from "../../api/types.gen";
+import type { CatalogueEntry, RunItem, WireNumber } from "../../api/types.gen";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { choose, ownCharts } from "../../state/browser/settings";
-import { boundsOf, type Curve, CurveChart, kindOf, rewardOf } from "../charts";
+import { boundsOf, CurveChart, kindOf, rewardOf } from "../charts";
 import { StepHistogram } from "../distribution";
 import { TakeOut } from "../runs";
 import { PaneChart } from "./PaneChart";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import style from "./Charts.module.css";
-
-const curves = new WeakMap<StepsReply, Curve>();
-
-/** The rewards of a run as a curve: always the same object, so that nothing is redrawn. */
-function rewardCurve(reply: StepsReply): Curve {
-  const curve = curves.get(reply) ?? rewardOf(reply);
-  curves.set(reply, curve);
-  return curve;
-}
 
 /** `isAside`: in a separate pane that folds. */
 export function Charts({ isAside = true }: { isAside?: boolean }) {
@@ -33,7 +24,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   const reply = session.steps.reply.value;
   const run = session.run.now.value;
   const [pointed, point] = useState<number | null>(null);
-  const curve = reply === null ? null : rewardCurve(reply);
+  const curve = reply === null ? null : rewardOf(reply);
   const hovered = pointed === null ? -1 : (reply?.steps.indexOf(pointed) ?? -1);
   const at =
     hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
@@ -82,7 +73,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
               bounds={boundsOf(split?.reward_min, split?.reward_max)}
               colour={run === null ? 1 : colourOf(run.id)}
               others={session.overlays.all.value.map(({ item, steps: theirs }) => ({
-                curve: theirs === null ? null : rewardCurve(theirs),
+                curve: theirs === null ? null : rewardOf(theirs),
                 colour: colourOf(item.id),
               }))}
               current={session.place.field.step.value}

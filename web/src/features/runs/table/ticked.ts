@@ -2,16 +2,13 @@
 
 import { computed, signal } from "@preact/signals";
 import type { RunItem } from "../../../api/types.gen";
-import { MAX_OVER } from "../../../lib/address/address";
-import type { Place } from "../../../lib/address/address";
-import { placeOf, runs } from "../../../state/runs";
+import { MAX_OVER, type Place } from "../../../lib/address/address";
+import { placeOf, runOf } from "../../../state/runs";
 
 const ids = signal<readonly string[]>([]);
 
 /** In the order in which they were ticked. */
-export const ticked = computed<readonly RunItem[]>(() =>
-  ids.value.flatMap((id) => (runs.value ?? []).find((run) => run.id === id) ?? []),
-);
+export const ticked = computed<readonly RunItem[]>(() => ids.value.flatMap((id) => runOf(id) ?? []));
 
 export function tick(id: string, isTicked: boolean): void {
   const others = ids.peek().filter((one) => one !== id);
