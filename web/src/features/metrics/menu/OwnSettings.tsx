@@ -31,7 +31,7 @@ export function OwnSettings({ chart, alter, plain }: Props) {
           min={0}
           max={MOST_SPAN}
           value={String(spanOf(asked) === USUAL_SPAN ? SPAN : spanOf(asked))}
-          aria-label="Span of the moving average in steps; 0 turns it off"
+          aria-label="Smoothing: span of the moving average in steps; 0 turns it off"
           take={(typed) => {
             const span = whole(typed);
             if (span !== null && span >= 0 && span <= MOST_SPAN) alter({ ema: String(span) });
