@@ -80,7 +80,7 @@ def test_the_name_the_colour_and_the_note_of_a_run(page: Page, other: Page, ever
         page.get_by_role("textbox", name="Note").fill("mine")
         page.get_by_role("button", name="violet").click()
         page.get_by_label("Name", exact=True).fill("baseline")
-        with page.expect_response(lambda reply: "baseline" in (reply.request.post_data or "")):  # before the server ends
+        with page.expect_response(lambda reply: "baseline" in (reply.request.post_data or "")):
             page.get_by_role("button", name="Back").click()
         expect(page.get_by_role("link", name="baseline", exact=True)).to_be_visible()
         other.get_by_label("Name", exact=True).focus()
