@@ -18,7 +18,7 @@ def test_json_has_for_each_split_what_there_is(run: Path) -> None:
     assert (done.code, done.err) == (0, "")
     (found,) = done.json
     assert found["path"] == str(run / "rollout_result")
-    assert (found["format"], found["problems"]) == ("relax", 0)
+    assert (found["format"], found["problems"]) == ("relax", 0), rolloupe("check", run).out
     assert (found["groups"], found["samples"], found["reward_mean"]) == (5, 10, 0.3)
     assert found["splits"] == {
         "train": {

@@ -65,7 +65,7 @@ def test_notes_are_private_until_they_are_shared(people: People) -> None:
     ada, bob = (people.open(name) for name in ("ada", "<b>bob</b>"))
     expect(ada.locator("header").first).to_contain_text("ada")
     expect(bob.locator("header").first).to_contain_text("<b>bob</b>")
-    bob.keyboard.press("n")
+    bob.get_by_role("button", name="Write a note").click()
     bob.get_by_label("Note on this sample").fill("look at <i>this</i>")
     bob.get_by_role("button", name="Keep").click()
     share = bob.get_by_role("button", name="Share with the team")
@@ -76,7 +76,7 @@ def test_notes_are_private_until_they_are_shared(people: People) -> None:
     expect(notes).to_contain_text("<b>bob</b> look at <i>this</i>")
     expect(notes.get_by_role("button")).to_have_count(0)
 
-    ada.keyboard.press("n")
+    ada.get_by_role("button", name="Write a note").click()
     ada.get_by_label("Note on this sample").fill("seen")
     ada.get_by_role("button", name="Keep").click()
     expect(ada.get_by_role("button", name="Share with the team")).to_be_visible()
