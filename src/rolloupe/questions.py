@@ -274,9 +274,9 @@ class PromptSampleQuery(Query, frozen=True, kw_only=True):
     prompt: Prompt
 
 
-@question("same", "rolloupe.query.prompts:same_prompt_answer")
-class SameQuery(Query, frozen=True, kw_only=True):
-    """Where a run answers one prompt, by split and step."""
+@question("prompt", "rolloupe.query.prompts:prompt_life", rows="steps")
+class PromptQuery(Query, frozen=True, kw_only=True):
+    """How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples."""
 
     id: Annotated[str, Meta(description="A sample with the prompt.")] = ""
     prompt: Annotated[str, Meta(description="The name of the prompt, instead of a sample.")] = ""

@@ -27,6 +27,7 @@ def command_lines(library: Library, whole: Path) -> Iterator[tuple[str, ...]]:
         for sample in samples(run, SampleQuery(limit=1)).samples:
             for command, *options in OF_A_SAMPLE:
                 yield from _both(command, str(whole), sample.id, *scope, *options)
+            yield from _both("prompt", str(whole), *scope, "--id", sample.id)
         yield from _both("search", str(whole), "the", *scope, "--limit", "3")
     for command, *options in EVERYTHING:
         yield from _both(command, str(whole), *options)

@@ -154,7 +154,7 @@ def series_of(asked: Asked, name: str, samples: list[Any]) -> list[str]:
 
 def a_sample(asked: Asked, name: str, sample: str) -> None:
     """All of a sample."""
-    for route in ("sample", "sample/turns", "sample/raw", "sample/text", "members", "same"):
+    for route in ("sample", "sample/turns", "sample/raw", "sample/text", "members", "prompt"):
         asked.get(f"{RUN}/{route}", name, id=sample)
     asked.get(f"{RUN}/sample/find", name, id=sample, text="the")
     asked.get(f"{RUN}/sample/image", name, id=sample, at="0.0")
@@ -175,11 +175,11 @@ def narrowed(asked: Asked, name: str, split: str) -> None:
     asked.get(f"{RUN}/sample", name, id="no id")
     answers = asked.get(f"{RUN}/samples", name, split=split, limit=1)["samples"]
     for sample in answers:
-        prompt = asked.get(f"{RUN}/same", name, id=sample["id"])["prompt"]
+        prompt = asked.get(f"{RUN}/prompt", name, id=sample["id"])["prompt"]
         place = {"split": split, "step": sample["step"], "prompt": prompt}
         asked.get(f"{RUN}/evals/answers", name, **place)
         asked.get(f"{RUN}/prompt-samples", name, **place)
-        asked.get(f"{RUN}/same", name, prompt=prompt)
+        asked.get(f"{RUN}/prompt", name, prompt=prompt)
 
 
 def curves_of(asked: Asked, name: str, split: str) -> None:

@@ -28,6 +28,7 @@ def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "query", {**scope, "where": "reward >"}
         for sample in run.samples(limit=1):
             yield "sample", {**scope, "id": sample.id}
+            yield "prompt", {**scope, "id": sample.id}
             yield "sample", {**scope, "id": sample.id, "turn": 0}
             yield "sample", {**scope, "id": sample.id, "series": ["logprobs"]}
 

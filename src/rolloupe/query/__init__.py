@@ -7,11 +7,12 @@ from rolloupe.query.curves.distribution import Distribution, distribution
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
 from rolloupe.query.engine.compile import Progress, watched
 from rolloupe.query.engine.database import prepare, save_memory
-from rolloupe.query.engine.names import has_column, kind_of, value_of, without_aliases
+from rolloupe.query.engine.names import has_column, kind_of, prompt_word, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
 from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
 from rolloupe.query.filter.nodes import Condition, Filter, HasToken, Not
 from rolloupe.query.filter.parser import quoted
+from rolloupe.query.prompt_index import count_steps
 from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, prompt_hash_of, prompt_samples, recurring, shared_prompts
 from rolloupe.query.records import (
     Discards,

@@ -13,28 +13,34 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Piece, Snapshot
+from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache, bytes_of
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, is_asked, prompt_word
-from rolloupe.query.engine.relation import mean_of
+from rolloupe.query.engine.relation import finite_stats, mean_of
+from rolloupe.query.prompt_index import steps_of_prompt
 from rolloupe.query.records import Stats, sample_key
 from rolloupe.query.sample.load import no_sample
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values, prompt_texts
-from rolloupe.questions import PromptSampleQuery, SameQuery
+from rolloupe.questions import PromptQuery, PromptSampleQuery
 
 MOST = 5000
 KEPT = 50_000  # number of steps of prompts to cache
 MOST_PROMPTS = 200_000  # maximum number of prompts of a run at a step, in the order of their files
 MOST_SAMPLES = 1000
+MOST_IDS = 20_000  # the most samples of a prompt to name, beside the best and the worst of each step
+MOST_IDS_OF_STEP = 64
 PROMPT_SORTS = ("difference", "order")
 
 
 class Recurrence(NamedTuple):
-    """The answers to a prompt at a step of a split; `key` is the first of them."""
+    """The answers to a prompt at a step of a split; `key` is the first of them.
+
+    `best` and `worst` have the greatest and the least finite reward, the first of several; None if none has one.
+    """
 
     key: SampleKey
     groups: int
@@ -42,15 +48,16 @@ class Recurrence(NamedTuple):
     discarded: int
     reward: Stats
     response_tokens: float | None  # mean over the samples that have a token count
+    best: SampleKey | None = None
+    worst: SampleKey | None = None
+    keys: Sequence[SampleKey] = ()  # in file order; of many, the first
 
 
 WHICH = "SELECT prompt_hash FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ? LIMIT 1"
 
 FOUND = f"""
-SELECT split, step, arg_min(grp, row({FILE_ORDER})), arg_min(idx, row({FILE_ORDER})), count(DISTINCT grp), count(*),
-       count(*) FILTER (discarded <> ''), avg(response_tokens), count(reward) FILTER (isfinite(reward)),
-       {mean_of("reward")}, stddev_pop(reward) FILTER (isfinite(reward)),
-       min(reward) FILTER (isfinite(reward)), max(reward) FILTER (isfinite(reward))
+SELECT split, step, count(DISTINCT grp), count(*), count(*) FILTER (discarded <> ''), avg(response_tokens),
+       {finite_stats("reward")}
 FROM rows WHERE prompt_hash = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
@@ -70,43 +77,90 @@ def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
     snapshot = run.snapshot()
 
     def ask() -> list[Recurrence]:
+        pieces = snapshot.of(steps_of_prompt(run, snapshot, prompt_hash))
+        question = Question(pieces, FOUND, [prompt_hash], overlay=discard_overlay(snapshot))
+        found = database.ask(run, question)
+        samples = _samples_by_step(run, snapshot, pieces, prompt_hash, len(found)) if found else {}
         recurrences = []
-        question = Question(snapshot.holding(), FOUND, [prompt_hash], overlay=discard_overlay(snapshot))
-        for *key, groups, samples, discarded, tokens, count, mean, std, low, high in database.ask(run, question):
-            reward = Stats(count, mean, std, low, high, samples - count)
-            recurrences.append(Recurrence(SampleKey(*key), groups, samples, discarded, reward, tokens))
+        for split, step, groups, count, discarded, tokens, finite, mean, std, low, high in found:
+            keys, best, worst = samples[split, step]
+            reward = Stats(finite, mean, std, low, high, count - finite)
+            recurrences.append(Recurrence(keys[0], groups, count, discarded, reward, tokens, best, worst, keys))
         return recurrences
 
     return _cache.get(run, snapshot, prompt_hash, ask)
 
 
-class SameStep(Struct, frozen=True):
-    """The answers to a prompt at a step; `id` is the first of them."""
+class _StepSamples(NamedTuple):
+    keys: list[SampleKey]
+    best: SampleKey | None
+    worst: SampleKey | None
+
+
+def _samples_by_step(
+    run: OpenRun, snapshot: Snapshot, pieces: Sequence[Piece], prompt_hash: int, steps: int
+) -> dict[StepKey, _StepSamples]:
+    """Return the samples of a prompt by split and step: the first of each step, and the best and the worst."""
+    most = max(1, min(MOST_IDS_OF_STEP, MOST_IDS // steps))
+    is_finite = "(reward IS NOT NULL AND isfinite(reward))"
+    ranks = {"rank": "", "best": f"{is_finite} DESC, reward DESC, ", "worst": f"{is_finite} DESC, reward, "}
+    ranked = ", ".join(
+        f"row_number() OVER (PARTITION BY split, step ORDER BY {order}{FILE_ORDER}) AS {name}"
+        for name, order in ranks.items()
+    )
+    sql = f"""
+    SELECT (row_number() OVER (ORDER BY split, step, {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))},
+           is_finite, rank, best, worst
+    FROM (SELECT *, {is_finite} AS is_finite, {ranked} FROM rows WHERE prompt_hash = ?)
+    WHERE rank <= {most} OR (is_finite AND (best = 1 OR worst = 1)) ORDER BY nth"""
+    rows = database.table(run, Question(pieces, sql, [prompt_hash], overlay=discard_overlay(snapshot)))
+    samples: dict[StepKey, _StepSamples] = {}
+    for key, (finite, rank, best, worst) in keyed_values(run, snapshot, rows, ("is_finite", "rank", "best", "worst")):
+        own = samples.setdefault((key.split, key.step), _StepSamples([], None, None))
+        if rank <= most:
+            own.keys.append(key)
+        if finite and best == 1:
+            own = own._replace(best=key)
+        if finite and worst == 1:
+            own = own._replace(worst=key)
+        samples[key.split, key.step] = own
+    return samples
+
+
+class PromptStep(Struct, frozen=True):
+    """The answers to a prompt at a step."""
 
     split: str
     step: int
-    id: str
-    groups: int
     samples: int
+    groups: int
     discarded: int
     """How many of the samples were discarded; the mean is over all."""
     reward_mean: Real | None
     reward_std: Real | None
     response_tokens: Real | None
     """Mean over the samples that have one."""
+    best: str
+    """The sample with the greatest reward; empty if none has a finite one."""
+    worst: str
+    """The sample with the least reward."""
+    ids: list[str]
+    """The samples in file order; of many, the first."""
 
 
-class SamePrompt(Struct, frozen=True):
+class PromptLife(Struct, frozen=True):
     """Where the run answers one prompt, by split and step."""
 
     prompt: str
     """Identifies the prompt in every run."""
-    steps: list[SameStep]
+    text: str
+    """Its start."""
+    steps: list[PromptStep]
     is_cut: bool
     """True if not all steps are listed."""
 
 
-def same_prompt_answer(run: OpenRun, asked: SameQuery) -> SamePrompt:
+def prompt_life(run: OpenRun, asked: PromptQuery) -> PromptLife:
     """Return the steps that answer a prompt. Raises `NotFound` for an unknown sample or prompt."""
     if asked.prompt:
         prompt = hash_of_word(asked.prompt)
@@ -115,13 +169,28 @@ def same_prompt_answer(run: OpenRun, asked: SameQuery) -> SamePrompt:
     elif asked.id:
         prompt = prompt_hash_of(run, sample_key(asked.id))
     else:
-        raise BadQuery("missing query parameter: id")
+        raise BadQuery("name a sample with id, or a prompt with prompt")
     places = recurring(run, prompt)
+    snapshot = run.snapshot()
+    first = snapshot.of((key.split, key.step) for key, *_ in places[:1] if (key.split, key.step) in snapshot.pieces)
+    texts = prompt_texts(run, first, np.array([prompt], np.int64))
     steps = [
-        SameStep(key.split, key.step, str(key), groups, samples, discarded, reward.mean, reward.std, response_tokens)
-        for key, groups, samples, discarded, reward, response_tokens in places[:MOST]
+        PromptStep(
+            split=place.key.split,
+            step=place.key.step,
+            samples=place.samples,
+            groups=place.groups,
+            discarded=place.discarded,
+            reward_mean=place.reward.mean,
+            reward_std=place.reward.std,
+            response_tokens=place.response_tokens,
+            best=str(place.best or ""),
+            worst=str(place.worst or ""),
+            ids=[str(key) for key in place.keys],
+        )
+        for place in places[:MOST]
     ]
-    return SamePrompt(prompt_word(prompt), steps, len(places) > MOST)
+    return PromptLife(prompt_word(prompt), texts.get(prompt, ""), steps, len(places) > MOST)
 
 
 class PromptInRuns(NamedTuple):

@@ -183,6 +183,10 @@ class SampleReply(TurnsReply, kw_only=True):
     """The version or versions of the policy that wrote the response, if the record has them."""
     lag: Number
     """How many versions the sampling policy was behind the trained one, if the record has it."""
+    prompt_id: str
+    """Identifies the prompt in every run: see `PromptLife`."""
+    prompt_steps: int | None
+    """At how many steps the prompt comes; None if that is not known yet."""
     turn_count: int
     prompt_tokens: Number
     response_tokens: Number

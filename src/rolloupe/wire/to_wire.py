@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
-from rolloupe.query import Group, policy
+from rolloupe.query import Group, policy, prompt_word
 from rolloupe.query.search import Hit, Transcript
 from rolloupe.text import images
 from rolloupe.wire.encoding import Number, is_finite, number, plain, record_from
@@ -58,7 +58,9 @@ def transcript_hit(run_id: str, hit: Transcript) -> TranscriptHit:
     return record_from(TranscriptHit, hit, run=run_id, snippets=[*hit.snippets])
 
 
-def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> SampleReply:
+def sample_reply(
+    run_id: str, sample: Sample, members: Sequence[SampleKey], prompt_steps: int | None = None
+) -> SampleReply:
     """Return a whole sample; `members` are the samples of its group, in order."""
     row, key, sampler = sample.row, sample.key, policy(sample)
     place = members.index(key) if key in members else 0
@@ -72,6 +74,8 @@ def sample_reply(run_id: str, sample: Sample, members: Sequence[SampleKey]) -> S
         id=str(key),
         run=run_id,
         policy_version=sampler.version,
+        prompt_id=prompt_word(row.prompt_hash),
+        prompt_steps=prompt_steps,
         turn_count=row.turns,
         position=place + 1,
         group_size=max(1, len(members)),

@@ -50,26 +50,36 @@ def test_the_one_compared_with_comes_along_where_it_is_not_chosen(get: Callable[
     assert [piece["own"] for piece in reply["prompt"]] == ["Why?"]
 
 
+def test_an_answer_is_compared_with_one_of_another_step(get: Callable[[str], Answer]) -> None:
+    reply = get("/api/runs/run/members?id=train/2/14/1&only=train/2/14/1&against=train/0/0/0&lead=0&chars=10").json
+    assert [one["id"] for one in reply["answers"]] == ["train/2/14/1"] and reply["reference"]["id"] == "train/0/0/0"
+    assert reply["answers"][0]["verdict"] == "parts"
+
+
 @pytest.mark.parametrize(("most", "is_cut"), [(3, False), (2, True)])
 def test_steps_of_a_prompt_are_cut_only_where_there_are_more(
     get: Callable[[str], Answer], monkeypatch: pytest.MonkeyPatch, most: int, is_cut: bool
 ) -> None:
     monkeypatch.setattr(prompts, "MOST", most)
-    reply = get("/api/runs/run/same?id=train/1/7/0").json
+    reply = get("/api/runs/run/prompt?id=train/1/7/0").json
     assert (len(reply["steps"]), reply["is_cut"]) == (most, is_cut)
 
 
-@pytest.mark.parametrize("query", ["id=train/0/0/99", "id=nothing", "id=train/0/0/0&against=train/1/7/0"])
-def test_what_is_not_of_the_group_is_not_found(get: Callable[[str], Answer], query: str) -> None:
+@pytest.mark.parametrize("query", ["id=train/0/0/99", "id=nothing", "id=train/0/0/0&against=train/1/7/9"])
+def test_an_unknown_sample_is_not_found(get: Callable[[str], Answer], query: str) -> None:
     assert get(f"/api/runs/run/members?{query}").status == 404
 
 
 def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
-    reply = get("/api/runs/run/same?id=train/1/7/0").json
-    assert [(one["step"], one["id"], one["samples"], one["groups"]) for one in reply["steps"]] == [
+    reply = get("/api/runs/run/prompt?id=train/1/7/0").json
+    assert [(one["step"], one["ids"][0], one["samples"], one["groups"]) for one in reply["steps"]] == [
         (0, "train/0/0/0", 5, 1), (1, "train/1/7/0", 5, 1), (2, "train/2/14/0", 5, 1),
     ]  # fmt: skip
-    assert reply["steps"][0]["reward_mean"] == 0.25 and not reply["is_cut"]
-    assert get(f"/api/runs/run/same?prompt={reply['prompt']}").json == reply
-    assert get("/api/runs/run/same?prompt=0123456789abcdef").json["steps"] == []
-    assert get("/api/runs/run/same?prompt=../../etc").status == 404
+    first = reply["steps"][0]
+    assert (first["best"], first["worst"], len(first["ids"])) == ("train/0/0/1", "train/0/0/0", 5)
+    assert first["reward_mean"] == 0.25 and reply["text"] == "Why?" and not reply["is_cut"]
+    sample = get("/api/runs/run/sample?id=train/1/7/3").json
+    assert (sample["prompt_id"], sample["prompt_steps"]) == (reply["prompt"], 3)
+    assert get(f"/api/runs/run/prompt?prompt={reply['prompt']}").json == reply
+    assert get("/api/runs/run/prompt?prompt=0123456789abcdef").json["steps"] == []
+    assert get("/api/runs/run/prompt?prompt=../../etc").status == 404

@@ -1,7 +1,7 @@
 // Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 
 import { get } from "./client";
-import type { AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, SamePrompt, SameQuery, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
+import type { AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptLife, PromptQuery, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
@@ -62,9 +62,9 @@ export const askEvalsAnswers = (run: string, asked: Asked<AnswerQuery>): Promise
 export const askPromptSamples = (run: string, asked: Asked<PromptSampleQuery>): Promise<PromptSamples> =>
   get(["runs", run, "prompt-samples"], asked);
 
-/** Where a run answers one prompt, by split and step. */
-export const askSame = (run: string, asked: Asked<SameQuery> = {}): Promise<SamePrompt> =>
-  get(["runs", run, "same"], asked);
+/** How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples. */
+export const askPrompt = (run: string, asked: Asked<PromptQuery> = {}): Promise<PromptLife> =>
+  get(["runs", run, "prompt"], asked);
 
 /** Sample metrics at one step, with histograms and the values of its samples. */
 export const askStepValues = (run: string, asked: Asked<StepValueQuery>): Promise<StepValues> =>

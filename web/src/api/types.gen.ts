@@ -752,6 +752,10 @@ export interface SampleReply {
   policy_version: string;
   /** How many versions the sampling policy was behind the trained one, if the record has it. */
   lag: WireNumber;
+  /** Identifies the prompt in every run: see `PromptLife`. */
+  prompt_id: string;
+  /** At how many steps the prompt comes; None if that is not known yet. */
+  prompt_steps: number | null;
   turn_count: number;
   prompt_tokens: WireNumber;
   response_tokens: WireNumber;
@@ -2028,8 +2032,8 @@ export interface PromptSample {
   preview: string;
 }
 
-/** Where a run answers one prompt, by split and step. */
-export interface SameQuery {
+/** How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples. */
+export interface PromptQuery {
   /** A sample with the prompt. */
   id?: string | undefined;
   /** The name of the prompt, instead of a sample. */
@@ -2037,29 +2041,36 @@ export interface SameQuery {
 }
 
 /** Where the run answers one prompt, by split and step. */
-export interface SamePrompt {
+export interface PromptLife {
   run: string;
   version: string;
   /** Identifies the prompt in every run. */
   prompt: string;
-  steps: SameStep[];
+  /** Its start. */
+  text: string;
+  steps: PromptStep[];
   /** True if not all steps are listed. */
   is_cut: boolean;
 }
 
-/** The answers to a prompt at a step; `id` is the first of them. */
-export interface SameStep {
+/** The answers to a prompt at a step. */
+export interface PromptStep {
   split: string;
   step: number;
-  id: string;
-  groups: number;
   samples: number;
+  groups: number;
   /** How many of the samples were discarded; the mean is over all. */
   discarded: number;
   reward_mean: WireNumber;
   reward_std: WireNumber;
   /** Mean over the samples that have one. */
   response_tokens: WireNumber;
+  /** The sample with the greatest reward; empty if none has a finite one. */
+  best: string;
+  /** The sample with the least reward. */
+  worst: string;
+  /** The samples in file order; of many, the first. */
+  ids: string[];
 }
 
 /** Sample metrics at one step, with histograms and the values of its samples. */

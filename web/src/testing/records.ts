@@ -45,6 +45,8 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
     discarded: "",
     policy_version: "",
     lag: null,
+    prompt_id: "0123456789abcdef",
+    prompt_steps: 1,
     turn_count: 1,
     prompt_tokens: null,
     response_tokens: 5,

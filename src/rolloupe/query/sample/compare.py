@@ -83,12 +83,13 @@ def compared(
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 
-    The reference is `against`, else the answer with the greatest reward. If `only` names that answer alone, the
-    reference is the best of the others. Raises `NotFound` for an unknown sample.
+    The reference is `against`, of this group or another, else the answer with the greatest reward. If `only` names that
+    answer alone, the reference is the best of the others. Raises `NotFound` for an unknown sample.
     """
-    rows = group_rows(run, key)
-    pairs = list(zip(group_keys(run, key, rows), rows, strict=True))
-    members_by_key = {pair[0]: pair for pair in pairs}
+    rows, pairs = _pairs(run, key)
+    is_away = against is not None and against.shared[:3] != key.shared[:3]
+    of_other_group = _pairs(run, against)[1] if against is not None and is_away else []
+    members_by_key = {pair[0]: pair for pair in (*pairs, *of_other_group)}
     requested = (key, *([against] if against else []), *only)
     for wanted in requested:
         if wanted not in members_by_key:
@@ -115,6 +116,11 @@ def compared(
     _, prompt, prompt_chars, label = read.get(key, read[other[0]])
     common = min((spot for member in members if (spot := member.parts_at)), default=Spot(0, 0))
     return Compared(len(chosen), offset, other[0], best[0], members, reference, common, prompt, prompt_chars, label)
+
+
+def _pairs(run: OpenRun, key: SampleKey) -> tuple[list[GroupRow], list[tuple[SampleKey, GroupRow]]]:
+    rows = group_rows(run, key)
+    return rows, list(zip(group_keys(run, key, rows), rows, strict=True))
 
 
 def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, GroupRow]:

@@ -40,7 +40,7 @@ ORDER BY nth, ends_with(idx, own_end), part DESC
 """The last row of each counts. In a table, `own_start` is the number of a row, with which its index ends, too."""
 
 OF_GROUP = """
-SELECT idx, launch, source, byte_start, byte_length, part, uid, reward, ordinal FROM base
+SELECT idx, launch, source, byte_start, byte_length, part, uid, reward, prompt_hash, ordinal FROM base
 WHERE split = ? AND step = ? AND grp = ?
 """
 
@@ -109,6 +109,7 @@ class GroupRow(Struct, frozen=True):
     locator: Locator
     uid: str
     reward: float | None = None
+    prompt_hash: int = 0
 
 
 def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
@@ -118,8 +119,9 @@ def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
 
 def row_of(record: Sequence[Any]) -> GroupRow:
     """Return the row of a record of `OF_GROUP`."""
-    index, launch, source, start, length, part, uid, reward, _ = record
-    return GroupRow(index, launch, Locator(source=source, start=start, length=length, part=part), uid, reward)
+    index, launch, source, start, length, part, uid, reward, prompt_hash, _ = record
+    locator = Locator(source=source, start=start, length=length, part=part)
+    return GroupRow(index, launch, locator, uid, reward, prompt_hash or 0)
 
 
 def _question(run: OpenRun, key: SampleKey, sql: str, values: Sequence[object]) -> Question:
@@ -228,7 +230,10 @@ class Keys(Sequence[SampleKey]):
 
 @by_former_id
 def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
-    """Return one sample and its group, in order. In a group without attempts, only that sample becomes an object."""
+    """Return one sample, with the hash of its prompt, and its group, in order.
+
+    In a group without attempts, only that sample becomes an object.
+    """
     question = _question(run, key, GROUP, key.shared[:3])
     if not question.pieces:
         raise no_sample(run, key)
@@ -242,10 +247,12 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
         table = table.slice(max(0, place), int(place >= 0))
     rows = [row_of(record) for record in zip(*(column.to_pylist() for column in table.columns), strict=True)]
     row = _chosen(run, key, rows)
+    found = _read(run, key, row)
+    found.row.prompt_hash = row.prompt_hash
     if plain is not None:
-        return _read(run, key, row), plain
+        return found, plain
     keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
-    return _read(run, key, row), [own for own, of, counts in keys if counts or of is row]
+    return found, [own for own, of, counts in keys if counts or of is row]
 
 
 @by_former_id

@@ -24,6 +24,7 @@ from rolloupe.wire.samples import (
     MembersReply,
     MemberText,
     RawReply,
+    SampleReply,
     Span,
     TextReply,
     TurnsReply,
@@ -64,7 +65,12 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequ
 
 async def sample(request: Request) -> Response:
     """`GET /api/runs/{run}/sample?id=&after=`."""
-    return await answered(request, lambda run, key: to_wire.sample_reply(run.id, *loaded(request, run, key)))
+
+    def make(run: OpenRun, key: SampleKey) -> SampleReply:
+        found, group = loaded(request, run, key)
+        return to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
+
+    return await answered(request, make)
 
 
 async def turns(request: Request) -> Response:

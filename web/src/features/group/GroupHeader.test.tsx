@@ -1,7 +1,7 @@
 import { createSession } from "../../state/session";
 import { expect, it, vi } from "vitest";
 import * as api from "../../api";
-import type { RunItem, SameStep } from "../../api/types.gen";
+import type { RunItem, PromptStep } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { drawn, settled } from "../../testing/page";
@@ -11,7 +11,7 @@ import { SamePrompt } from "./SamePrompt";
 
 const session = createSession();
 
-vi.mock(import("../../api"), async (original) => ({ ...(await original()), askSame: vi.fn<typeof api.askSame>() }));
+vi.mock(import("../../api"), async (original) => ({ ...(await original()), askPrompt: vi.fn<typeof api.askPrompt>() }));
 
 runs.value = [{ id: "r", name: "r", version: "1", splits: [{ name: "train" }] } as RunItem];
 session.place.now.value = {
@@ -49,18 +49,20 @@ it("has the means of what was trained on, and says how many samples more were di
 });
 
 it("says that a prompt has more steps than are told", async () => {
-  const steps = [1, 2].map((step): SameStep => ({
+  const steps = [1, 2].map((step): PromptStep => ({
     split: "train",
     step,
-    id: `train/${step}/0/0`,
     groups: 1,
     samples: 1,
     discarded: 0,
     reward_mean: 1,
     reward_std: 0,
     response_tokens: 1,
+    best: `train/${step}/0/0`,
+    worst: `train/${step}/0/0`,
+    ids: [`train/${step}/0/0`],
   }));
-  vi.mocked(api.askSame).mockResolvedValue({ run: "r", version: "1", prompt: "p", steps, is_cut: true });
+  vi.mocked(api.askPrompt).mockResolvedValue({ run: "r", version: "1", prompt: "p", text: "", steps, is_cut: true });
   const host = await drawn(<SamePrompt />, session);
   await settled();
   expect(host.textContent).toContain("the first 2 steps");

@@ -4,8 +4,8 @@ import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type ApiError, askSame } from "../../api";
-import type { SamePrompt, SameStep } from "../../api/types.gen";
+import { type ApiError, askPrompt } from "../../api";
+import type { PromptLife, PromptStep } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { count, exact, figure, finite, score } from "../../lib/numbers/numbers";
 import { cellColour, placeIn } from "../../lib/colour/scales";
@@ -32,7 +32,7 @@ export function SamePrompt() {
   const of = `${runId} ${session.group.groupId.value}`;
   const loaded = useLoaded(
     runId === null || sample === null ? null : `${of} ${session.steps.reply.value?.steps.length}`,
-    async () => askSame(runId ?? "", { id: sample ?? "" }),
+    async () => askPrompt(runId ?? "", { id: sample ?? "" }),
     of,
   );
   const same = loaded.value;
@@ -64,7 +64,7 @@ function splitHere(session: Session): string | null {
   return (sample === null ? null : scopeOf(sample)?.split) ?? split;
 }
 
-function summary(session: Session, same: SamePrompt | null): string {
+function summary(session: Session, same: PromptLife | null): string {
   if (same === null) return "…";
   const here = same.steps.filter(({ split }) => split === splitHere(session));
   const elsewhere = same.steps.length - here.length;
@@ -75,10 +75,10 @@ function summary(session: Session, same: SamePrompt | null): string {
   return `${same.is_cut ? "the first " : ""}${count(here.length, "step")}${change}${others}`;
 }
 
-const meanAt = ({ step, reward_mean: mean }: SameStep): string => `${score(mean, "none")} at step ${figure(step)}`;
+const meanAt = ({ step, reward_mean: mean }: PromptStep): string => `${score(mean, "none")} at step ${figure(step)}`;
 
-function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
-  const result = new Map<string, SameStep[]>();
+function bySplit(all: readonly PromptStep[]): [string, readonly PromptStep[]][] {
+  const result = new Map<string, PromptStep[]>();
   for (const one of all) {
     const current = result.get(one.split);
     if (current === undefined) result.set(one.split, [one]);
@@ -87,7 +87,7 @@ function bySplit(all: readonly SameStep[]): [string, readonly SameStep[]][] {
   return [...result];
 }
 
-function Strips({ same }: { same: SamePrompt }) {
+function Strips({ same }: { same: PromptLife }) {
   const splits = bySplit(same.steps);
   return (
     <>
@@ -107,7 +107,7 @@ function Strip({
 }: {
   of: string;
   split: string;
-  steps: readonly SameStep[];
+  steps: readonly PromptStep[];
   isNamed: boolean;
 }) {
   const session = useSession();
@@ -139,7 +139,7 @@ function Strip({
   );
 }
 
-function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }) {
+function Bar({ of, one, isHere }: { of: string; one: PromptStep; isHere: boolean }) {
   const session = useSession();
   const mean = finite(one.reward_mean);
   const height = Math.round(3 + 25 * (placeIn(session.columns.scale("reward"), mean) ?? 0));
@@ -173,21 +173,21 @@ function Bar({ of, one, isHere }: { of: string; one: SameStep; isHere: boolean }
   );
 }
 
-function placeOf(session: Session, of: string, one: SameStep) {
+function placeOf(session: Session, of: string, one: PromptStep) {
   return {
     ...(of === session.place.field.run.value ? {} : { run: of }),
     page: "rollouts" as const,
     view: "group" as const,
     split: one.split,
     step: one.step,
-    sample: one.id,
+    sample: one.ids[0] ?? null,
     list: false,
   };
 }
 
 interface Elsewhere {
   searched: number;
-  replies: SamePrompt[];
+  replies: PromptLife[];
   error: ApiError | null;
 }
 
@@ -208,7 +208,7 @@ function OtherRuns({ prompt }: { prompt: string }) {
       for (const id of key.split("\n")) {
         try {
           // oxlint-disable-next-line no-await-in-loop -- one at a time, so that other requests do not wait
-          const reply = await askSame(id, { prompt });
+          const reply = await askPrompt(id, { prompt });
           if (!isWanted) return;
           put((now) => ({
             ...now,

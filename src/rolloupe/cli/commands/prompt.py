@@ -1,0 +1,42 @@
+"""`rolloupe prompt`: show how the answers to one prompt changed."""
+
+from rolloupe.cli.frame import NOTHING, OK
+from rolloupe.cli.questions import Answers, asks, print_json
+from rolloupe.cli.terminal import complain, number, print_table, show_command, show_line, tell
+
+
+@asks("prompt")
+def prompt(answers: Answers) -> int:
+    """Show how the answers to one prompt changed: the steps where it comes, with its best and its worst sample.
+
+    --id names a sample that answers the prompt. Prompts must be equal to the letter. Discarded samples count. The last
+    lines show the best answer of the first step and of the last one.
+
+    With --json, each object is a step and has run, split, step, samples, groups, discarded, reward_mean, reward_std,
+    response_tokens (a mean), best and worst (ids; empty without a reward) and ids, the samples in file order.
+
+    Examples:
+      rolloupe prompt RUN_DIR --id train/12/3/97  # Did the model learn this prompt?
+      rolloupe prompt RUN_DIR --id train/12/3/97 --json | jq -r .best  # The best answer of every step
+    """
+    shown = 0
+    for run, life in answers.each:
+        shown += len(life.steps)
+        if answers.as_json:
+            print_json(run, *life.steps)
+            continue
+        show_line((f"{run.id}: {' '.join(life.text.split())}" if life.text else run.id, "bold"))
+        rows = [
+            (one.step, one.split, one.samples, one.discarded or "", number(one.reward_mean), one.best, one.worst)
+            for one in life.steps
+        ]
+        names = ("step", "split", "samples", "discarded", "mean reward", "best", "worst")
+        print_table(names, rows, right=("discarded", "mean reward"))
+        if life.is_cut:
+            complain(f"Only the first {len(life.steps):,} steps are listed.")
+        if len(life.steps) == 1:
+            tell("The prompt comes at this step only.")
+            continue
+        for best in dict.fromkeys(one.best for one in (life.steps[0], life.steps[-1]) if one.best):
+            show_command("show", run.path, best)
+    return OK if shown else NOTHING
