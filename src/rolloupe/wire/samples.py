@@ -184,7 +184,7 @@ class SampleReply(TurnsReply, kw_only=True):
     lag: Number
     """How many versions the sampling policy was behind the trained one, if the record has it."""
     prompt_id: str
-    """Identifies the prompt in every run: see `PromptLife`."""
+    """Identifies the prompt in every run: see `PromptLife`. Empty in a report."""
     prompt_steps: int | None
     """At how many steps the prompt comes; None if that is not known yet."""
     turn_count: int

@@ -74,7 +74,7 @@ def sample_reply(
         id=str(key),
         run=run_id,
         policy_version=sampler.version,
-        prompt_id=prompt_word(row.prompt_hash),
+        prompt_id=prompt_word(row.prompt_hash) if row.prompt_hash else "",
         prompt_steps=prompt_steps,
         turn_count=row.turns,
         position=place + 1,

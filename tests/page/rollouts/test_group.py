@@ -108,9 +108,7 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         strip = page.get_by_role("list", name="This prompt in train, by step")
         expect(strip.first.get_by_role("link")).to_have_count(3)
         expect(page.get_by_role("region", name="In run beta").get_by_role("link")).to_have_count(1)
-        with page.expect_response(
-            re.compile("runs/beta/prompt")
-        ):  # what was found before is gone by then
+        with page.expect_response(re.compile("runs/beta/prompt")):  # what was found before is gone by then
             strip.first.get_by_role("link", name="step 2").click()
         expect(page).to_have_url(re.compile("runs/alpha.*sample=train/2/1-2/100.*view=group"))
         page.get_by_role("region", name="In run beta").get_by_role("link").click()
