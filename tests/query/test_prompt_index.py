@@ -2,10 +2,13 @@
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from rolloupe import query
+from rolloupe.index import OpenRun
 from rolloupe.query import prompt_index
+from rolloupe.query.engine import database
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 
@@ -24,10 +27,13 @@ def test_a_run_that_grows_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
         why, who, when = (query.prompt_hash_of(run, key) for key in ids)
         assert [query.count_steps(run, prompt) for prompt in (why, who, when, 7)] == [1, 1, 1, 0]
         read: list[int] = []
-        table = prompt_index.database.table
-        monkeypatch.setattr(
-            prompt_index.database, "table", lambda run, asked: read.append(len(asked.pieces)) or table(run, asked)
-        )
+        table = database.table
+
+        def watched(run: OpenRun, asked: database.Question) -> pa.Table:
+            read.append(len(asked.pieces))
+            return table(run, asked)
+
+        monkeypatch.setattr(database, "table", watched)
         write(train, 2, "Why?", "Why?")
         assert eventually(lambda: query.count_steps(run, why) == 2) < 30
         assert [query.count_steps(run, prompt) for prompt in (who, when)] == [1, 1]
