@@ -291,9 +291,9 @@ class SampleRow(Struct, kw_only=True):
     """
 
     split: Annotated[str, Column("identity", "fle", "Split", type="word")]
-    step: Annotated[int, Column("identity", "fle", "Step")]
-    group: Annotated[str, Column("identity", "fle", "Group", stored="grp")]
-    index: Annotated[str, Column("identity", "fle", "Index", stored="idx")]
+    step: Annotated[int, Column("identity", "fle", "Step", aliases=("rollout_id",))]
+    group: Annotated[str, Column("identity", "fle", "Group", stored="grp", aliases=("group_index",))]
+    index: Annotated[str, Column("identity", "fle", "Index", stored="idx", aliases=("sample_index",))]
     uid: Annotated[str, Column("identity", "fle", "Id")] = ""
     """The framework's name for the sample, which annotations use."""
     reward: Annotated[float | None, Column("outcome", "flec", "Reward")] = None
@@ -316,7 +316,7 @@ class SampleRow(Struct, kw_only=True):
     ] = None
     response_chars: Annotated[int, Column("size", "flec", "Characters", "characters", "characters")] = 0
     """The index sets this field."""
-    env: Annotated[str, Column("context", "fle", "Environment", type="word")] = ""
+    env: Annotated[str, Column("context", "fle", "Environment", type="word", aliases=("dataset",))] = ""
     """Environment or data set; without one, the tag of this name, which a filter could not name otherwise."""
     discarded: Annotated[str, Column("outcome", "flea", "Discarded", type="word")] = ""
     """Why the sample was not trained on; empty if it was."""

@@ -223,6 +223,10 @@ def test_a_preview_shows_what_was_asked() -> None:
     assert text.preview(f"{system}{user}<|im_start|>assistant\n") == "What is 12 - 6?"
     assert text.preview("system\nS\nuser\nWhat is\n12 - 6?\nassistant\n") == "What is 12 - 6?"
     assert text.preview("see data:image/png;base64," + "A" * 5000 + " there") == "see (image) there"
+    padded = (
+        f"<|im_start|>user\n<|vision_start|>{'<|image_pad|>' * 900}<|vision_end|>{'[IMG]' * 900}How many?<|im_end|>"
+    )
+    assert text.preview(padded) == "How many?"
     assert text.preview("plain\ttext\x1b[31m") == "plain text [31m"
 
 

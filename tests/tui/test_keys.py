@@ -153,8 +153,8 @@ async def test_choosing(me: Driver) -> None:
     await me.type("math")
     await me.press("enter")
     assert me.shown == "eval/math/7/0/0" and "Sample 1 of 3" in me.text
-    await me.press("2", "end")
-    await me.press("down", "down", "down", "enter")
+    await me.press("2", "home")
+    await me.press("down", "enter")
     assert "Sample 1 of 5" in me.text, "all evaluations of a step together"
     before = me.shown
     await me.press("2", "escape")

@@ -4,6 +4,7 @@ import asyncio
 import dataclasses
 import gc
 import json
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -19,13 +20,13 @@ from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.insight import findings as insight_findings
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindings, findings
 from rolloupe.insight.lint import lint
+from rolloupe.query.search.masks import mask_of
 from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
 from rolloupe.state import State
 from rolloupe.state.decisions import FindingAside, set_finding_aside
 from rolloupe.tui.draw.charts import chart
 from rolloupe.tui.draw.ink import PALETTES, PLAIN
-from rolloupe.tui.run.masks import mask_of
 from rolloupe.tui.run.session import Session
 from rolloupe.tui.screens import metrics
 from rolloupe.tui.screens.metrics import AXIS, MOST, OTHERS, MetricsScreen, SplitStep
@@ -217,6 +218,10 @@ async def test_the_split_to_begin_with(tmp_path: Path) -> None:
     opener = Opener(RunChoice([run], str(tmp_path / "index"), split="evil/gsm8k"))
     with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
         opener.future.result(60)
+    (run / "rollout_result/train").rename(tmp_path / "train")
+    async with terminal(run, tmp_path) as me:
+        assert me.shown == "eval/math/7/0/0" and "eval (all)" in await me.press("2")
+        assert re.search(r"│ 2 .*\n.*│ 7 ", await me.press("escape", "3"))
 
 
 async def test_the_evaluations_lead_to_their_answers(me: Driver) -> None:

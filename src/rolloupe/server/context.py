@@ -14,6 +14,7 @@ from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
+from rolloupe.query.search.masks import mask_of
 from rolloupe.server.downloads import Downloads
 from rolloupe.server.event_broadcaster import MAX_CLIENTS, EventBroadcaster
 from rolloupe.server.people import PERSON, Runs, VisibleRuns
@@ -58,6 +59,7 @@ class Context:
 
     def __init__(self, library: "Library | Future[Library]", settings: Settings) -> None:
         self.settings = settings
+        self.mask = mask_of(settings.mask_str)
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.threads = Threads()
         self.downloads = Downloads(self.threads)

@@ -162,6 +162,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """How a team's server knows its people; it has no token."""
     cache_memory_mb: int = 64
     cache_entries: int = 1000
+    mask_str: str = ""
+    """An expression whose matches in the texts of samples are shown as `*`."""
 
     @property
     def is_loopback(self) -> bool:

@@ -94,8 +94,8 @@ _RESULTS = frozenset(word for word, (_, kind) in BLOCKS.items() if kind == "tool
 _QUOTED = (BLOCKS.keys() | CLOSINGS) - {*MARKERS}
 
 PLACEHOLDERS = (
-    "<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<image>", "<|image|>", "<audio>", "<video>", "<|patch|>",
-    "<image_soft_token>", "[IMG]", "[IMG_BREAK]", "<|media_pad|>", "<|placeholder|>",
+    "<|image_pad|>", "<|video_pad|>", "<|audio_pad|>", "<|imgpad|>", "<|audio_comp_pad|>", "<image>", "<|image|>",
+    "<audio>", "<video>", "<|patch|>", "<image_soft_token>", "[IMG]", "[IMG_BREAK]", "<|media_pad|>", "<|placeholder|>",
 )  # fmt: skip
 
 _WORDS = sorted({*BLOCKS, *CLOSINGS, *MARKERS, *PLACEHOLDERS}, key=len, reverse=True)

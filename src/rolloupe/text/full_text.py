@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from rolloupe.model import Part, Sample, Turn
-from rolloupe.text.blocks import parts
+from rolloupe.text.blocks import PLACEHOLDERS, parts
 from rolloupe.text.templates import ROLE_STARTS, bare_question
 from rolloupe.text.tool_calls import call_text, decoded
 from rolloupe.text.visible import clean
@@ -113,6 +113,7 @@ _MARKER = re.compile(
 )
 _LONGEST_MARKER = 64
 _IMAGE = re.compile(r"data:image/[a-zA-Z0-9.+-]{1,20};base64,[A-Za-z0-9+/_=-]*")
+_PLACEHOLDERS = re.compile(f"(?:{'|'.join(map(re.escape, PLACEHOLDERS))})+")
 _MOST_IMAGE = 4 * 2**20
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
 
@@ -129,6 +130,8 @@ def preview(text: str, limit: int = 240) -> str:
     # The end of a window cuts at most one marker: if more room than that is left, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:
         text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
+    elif any(text.find(word, start, start + limit * WINDOW) >= 0 for word in PLACEHOLDERS):
+        text, start = _PLACEHOLDERS.sub(" ", text[start : start + _MOST_IMAGE]), 0
     window = limit + 2 * _LONGEST_MARKER
     plain = _plain(text[start : start + window])
     if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + window:

@@ -19,8 +19,8 @@ from rolloupe.tui.exit_handler import ENDING, watch
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
+    from rolloupe.query.search.masks import Mask
     from rolloupe.tui.app import FirstLook
-    from rolloupe.tui.run.masks import Mask
 
 ARENAS = (-8, 2)
 TRIM_BYTES = (-1, 2**20)
@@ -91,8 +91,8 @@ class Opener:
         keep_pandas_out()
         from rolloupe import query
         from rolloupe.index import LITTLE_WORK, IndexWork, Library, RunSearch
+        from rolloupe.query.search.masks import mask_of
         from rolloupe.state.scores import ScoreFiles
-        from rolloupe.tui.run.masks import mask_of
 
         choice = self._choice
         query.save_memory()

@@ -187,6 +187,7 @@ def test_the_navigator_counts_what_is_leafed_through(wide: Page, viewer: Viewer)
         expect(count).to_have_text(re.compile(r"^\d+ / \d+$"))
         here = re.findall(r"\d+", count.get_attribute("title") or "")
         assert re.findall(r"\d+", count.inner_text()) == here and here[1] != of_group
+        expect(wide.get_by_role("heading", name=f"Sample {here[0]} of {here[1]}")).to_be_visible()
 
 
 def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: Viewer) -> None:
@@ -198,11 +199,13 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
     box = wide.get_by_role("region", name=re.compile("^Text: Assistant")).last
     expect(box).to_be_visible()
     eventually(lambda: wide.evaluate(place) > 0.9)
+    expect(wide.get_by_role("button", name="Full length").last).to_be_in_viewport()  # below the end of the text
     go(wide, viewer, "settings")
     wide.get_by_label("Long text opens at its end").uncheck()
     go(wide, viewer, "runs/rich?sample=train/4/0/3")
     expect(box).to_be_visible()
     assert wide.evaluate(place) == 0
+    assert wide.evaluate("document.querySelector('[data-scroll=sample]').scrollTop") == 0
 
 
 def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer) -> None:

@@ -119,6 +119,16 @@ def test_only_changed_steps_are_read_again(tmp_path: Path, monkeypatch: pytest.M
         assert query.curve(run, median).values.tolist() == [0.5, 1, 0.5, 0.5, 1]
 
 
+def test_metrics_at_a_step_of_all_evaluations(tmp_path: Path) -> None:
+    folder = tmp_path / "run/rollout_result/eval"
+    folder.mkdir(parents=True)
+    rows = [row(4, index, reward=float(index), dataset="ab"[index % 2]) for index in range(6)]
+    (folder / "4.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        found = step_values(library.runs[0], StepValueQuery(split="eval", step=4, names=("reward",)))
+        assert (found.total, sum(found.metrics[0].counts), found.metrics[0].stats.count) == (6, 6, 6)
+
+
 def test_metrics_at_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "run/rollout_result/train"
     folder.mkdir(parents=True)

@@ -14,6 +14,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import SampleKey
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.query.engine import database
+from rolloupe.query.filter.parser import conditions
 from rolloupe.query.sample import load
 from rolloupe.query.samples import pages
 from tests.index.support import eventually, lines, opened, relax_run, row
@@ -43,6 +44,16 @@ def test_index_order_is_by_number_not_by_letters(tmp_path: Path) -> None:
     with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
         page = query.samples(library.runs[0], ONE_STEP)
         assert [s.key.index for s in page.samples] == [str(i) for i in range(12)]
+
+
+def test_the_names_of_relax_filter_and_sort_by_number(tmp_path: Path) -> None:
+    rows = [row(0, i, group_index=i // 4) for i in range(12)]
+    with opened(step_of(tmp_path, rows), tmp_path / "index") as library:
+        typed = "sample_index >= 2 and group_index < 3 and rollout_id = 0"
+        page = query.samples(
+            library.runs[0], replace(ONE_STEP, sort="sample_index", descending=True, where=conditions(typed))
+        )
+        assert [s.key.index for s in page.samples] == [str(i) for i in range(11, 1, -1)]
 
 
 def test_a_sample_tells_how_its_response_begins_and_ends(tmp_path: Path) -> None:

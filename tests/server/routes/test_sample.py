@@ -16,10 +16,10 @@ from tests.server.support import get, lines, opened, relax_run, row, run_path, s
 from tests.text.test_images import png, uri
 
 
-def app_of(tmp_path: Path, *rows: dict[str, Any]) -> App:
+def app_of(tmp_path: Path, *rows: dict[str, Any], **changes: Any) -> App:
     train = relax_run(tmp_path / "run", steps=0)
     (train / "0.jsonl").write_bytes(lines(rows))
-    return served(opened(tmp_path / "run", tmp_path / "index"))
+    return served(opened(tmp_path / "run", tmp_path / "index"), **changes)
 
 
 def asked(app: App, what: str = "", sample: int = 0) -> Any:
@@ -69,6 +69,18 @@ def test_a_prompt_is_cut_at_a_token_on_demand(tmp_path: Path) -> None:
     app = app_of(tmp_path, row(0, 0, prompt="Be brief. ### Why?"))
     assert [turn["role"] for turn in asked(app).json["turns"]] == ["user", "assistant"]
     assert [turn["role"] for turn in asked(app, "?after=%23%23%23").json["turns"]] == ["system", "user", "assistant"]
+
+
+def test_what_a_person_masks_is_masked_in_samples_and_groups_and_found_there(tmp_path: Path) -> None:
+    app = app_of(tmp_path, row(0, 0, response="<think>a<P><P>b</think>c<P>", label="<P>"), mask_str="<P>")
+    reply = asked(app).json
+    think, answer = reply["turns"][1]["parts"]
+    assert (think["text"], answer["text"], reply["label"]) == ("a*×2b", "c*", "*")
+    assert answer["raw"] == "c<P>"
+    assert asked(app, "/find?text=*").json["total"] == 3
+    members = get(app, f"{run_path(app)}/members?id={quote(reply['id'], safe='')}").json
+    assert members["answers"][0]["pieces"][0]["own"] == "a*×2b"
+    assert asked(app, "/text").json["text"].endswith("<think>a<P><P>b</think>c<P>")
 
 
 def test_images_are_given_as_images_and_never_as_text(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ THEME: dict[str, Any] = {
 }  # fmt: skip
 MASK_PATTERN: dict[str, Any] = {
     "default": MASK, "metavar": "REGEX",
-    "about": "Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound.",
+    "about": "Show each match as *, and a run of N as *×N; '' masks nothing. Default: padding of images and sound, "
+    "which the page folds in any case.",
 }  # fmt: skip
 
 

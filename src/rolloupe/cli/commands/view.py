@@ -39,8 +39,13 @@ def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
     if asked.in_terminal:
         tui.start(place, asked.theme, mask=asked.mask_str, state_dir=server.state_dir)
         return
+    mask_str = "" if asked.mask_str == tui.MASK else asked.mask_str  # the page folds these in any case
+    if mask_str:
+        from rolloupe.query.search.masks import mask_of
+
+        mask_of(mask_str)
     try:
-        serve(place, server, over_ssh=asked.over_ssh)
+        serve(place, server, over_ssh=asked.over_ssh, mask_str=mask_str)
     except PortTaken:
         if not asked.over_ssh:
             raise

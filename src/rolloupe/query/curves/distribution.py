@@ -1,7 +1,7 @@
 """The distribution of a sample metric: at one step with histograms, and over the steps of a run."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from rolloupe.model import LARGEST, Real
 from rolloupe.query.curves.curve import ALL_STEPS, Range
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import StepAnswers
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import samples
 from rolloupe.query.steps.moments import sample_points, trained_column
@@ -124,11 +125,12 @@ def step_values(run: OpenRun, asked: StepValueQuery) -> StepValues:
     names, also = (list(dict.fromkeys(chosen)) for chosen in (asked.names, asked.also))
     if not names or len(names) + len(also) > MAX_NAMES:
         raise BadQuery(f"{len(names) + len(also)} metrics were requested; one answer has 1 to {MAX_NAMES}")
-    steps = sorted(of for name, of in run.snapshot().steps if name == split)
+    known = [place for place in run.snapshot().steps if is_asked(place[0], split)]
+    splits, steps = tuple(dict.fromkeys(name for name, _ in known)), sorted({of for _, of in known})
     if step not in steps:
         raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
     before = max((earlier for earlier in steps if earlier < step), default=None)
-    arrays = [_finite(run, split, step, name) for name in names]
+    arrays = [_finite(run, splits, step, name) for name in names]
     filled = [array for array in arrays if len(array)]
     edges, counts = list[float](), list[list[int]]([[]] * len(arrays))
     if filled:
@@ -136,7 +138,7 @@ def step_values(run: OpenRun, asked: StepValueQuery) -> StepValues:
         edges = bins_of(low, high, whole=all(map(_is_whole, names))).edges
         places = [np.clip(np.searchsorted(edges, array, "right") - 1, 0, len(edges) - 2) for array in arrays]
         counts = [np.bincount(own, minlength=len(edges) - 1).tolist() for own in places]
-    query = SampleQuery(splits=(split,), step_min=step, step_max=step, trained=True, limit=MAX_SAMPLES)
+    query = SampleQuery(splits=splits, step_min=step, step_max=step, trained=True, limit=MAX_SAMPLES)
     page = samples(run, query, columns=names)
     metrics = []
     for name, own in zip([*names, *also], [*counts, *[[]] * len(also)], strict=True):
@@ -150,12 +152,12 @@ def step_values(run: OpenRun, asked: StepValueQuery) -> StepValues:
     return StepValues(split, step, before, edges, metrics, listed, page.total)
 
 
-def _finite(run: OpenRun, split: str, step: int, name: str) -> NDArray[np.float64]:
+def _finite(run: OpenRun, splits: Sequence[str], step: int, name: str) -> NDArray[np.float64]:
     snapshot = run.snapshot()
     value, rows = trained_column(run, snapshot, name)
     sql = f"""SELECT {value} AS value FROM rows
-    WHERE split = ? AND step = ? AND isfinite({value}) AND discarded = ''"""
-    table = database.table(run, rows.question(snapshot.holding([split], step, step), sql, [split, step]))
+    WHERE split IN (SELECT unnest(?)) AND step = ? AND isfinite({value}) AND discarded = ''"""
+    table = database.table(run, rows.question(snapshot.holding(splits, step, step), sql, [list(splits), step]))
     values: NDArray[np.float64] = table["value"].to_numpy()
     return values
 

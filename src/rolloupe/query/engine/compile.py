@@ -148,10 +148,16 @@ def is_one_step(query: SampleQuery) -> bool:
 
 
 def by_value(snapshot: Snapshot, query: SampleQuery) -> str:
-    """The order of samples by the sort column of a query: finite numbers first, missing values last."""
+    """The order of samples by the sort column of a query: finite numbers first, missing values last.
+
+    Texts that are integers, such as the numbers of samples, are in the order of the integers, before other texts.
+    """
     way = "DESC" if query.descending else "ASC"
     by = column(snapshot, query.sort)
-    value = f"CASE WHEN isfinite({by}) THEN {by} END" if is_real(snapshot, query.sort) else by
+    if is_real(snapshot, query.sort):
+        value = f"CASE WHEN isfinite({by}) THEN {by} END"
+    else:
+        value = by if is_number(snapshot, query.sort) else f"try_cast({by} AS BIGINT)"
     return f"{value} {way} NULLS LAST, {by} {way} NULLS LAST"
 
 
@@ -214,6 +220,8 @@ def _comparison(snapshot: Snapshot, node: Condition) -> Clause:
         equal = _comparison(snapshot, replace(node, operator="="))
         return Clause(f"({equal.sql} IS NOT TRUE)", equal.values)
     if not is_number(snapshot, node.column):
+        if isinstance(node.value, int | float) and node.operator != "=":
+            return Clause(f"(try_cast({name} AS DOUBLE) {node.operator} ?)", [node.value])
         return Clause(f"({name} {node.operator} ?)", [_bound(snapshot, node.column, node.value, node.typed)])
     if isinstance(node.value, str) and is_number(snapshot, node.value):
         other = column(snapshot, node.value)

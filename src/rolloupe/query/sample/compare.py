@@ -15,6 +15,7 @@ from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey, Turn
 from rolloupe.query.sample.load import GroupRow, annotation_places, counted, group_keys, group_rows, read_sample
+from rolloupe.query.search.masks import NO_MASK, Mask
 
 MOST = 64  # number of answers to read at a time
 ALL_CHARS = 16_000_000
@@ -79,7 +80,11 @@ class _Read(NamedTuple):
 
 
 def compared(
-    run: OpenRun, key: SampleKey, against: SampleKey | None = None, only: Sequence[SampleKey] = ()
+    run: OpenRun,
+    key: SampleKey,
+    against: SampleKey | None = None,
+    only: Sequence[SampleKey] = (),
+    mask: Mask = NO_MASK,
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 
@@ -105,7 +110,8 @@ def compared(
     others = [pair for pair in current if pair[0] != key] if list(only) == [key] else []
     other = members_by_key[against] if against else _best(others or current)
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
-    read = {answer.member.key: answer for answer in _read(run, list({p[0]: p for p in (*page, other)}.values()), limit)}
+    wanted_pairs = list({pair[0]: pair for pair in (*page, other)}.values())
+    read = {answer.member.key: answer for answer in _read(run, wanted_pairs, limit, mask)}
     reference = read[other[0]].member
     members = [
         member._replace(parts_at=parting(member.pieces, reference.pieces))
@@ -128,7 +134,7 @@ def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, Group
     return pairs[int(np.argmax(rewards))]
 
 
-def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int) -> Iterator[_Read]:
+def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int, mask: Mask) -> Iterator[_Read]:
     noted = annotation_places(run, [row.uid for _, row in pairs])
     for key, row in pairs:
         try:
@@ -136,6 +142,7 @@ def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int)
         except RolloupeError as error:
             yield _Read(GroupAnswer(key, [], 0, 0, error=str(error)), [], 0, "")
             continue
+        mask.apply_to(sample)
         first = next((n for n, turn in enumerate(sample.turns) if turn.origin == "response"), len(sample.turns))
         prompt, prompt_chars = pieces_of(sample.turns[:first], 0, PROMPT_CHARS)
         answer, chars = pieces_of(sample.turns[first:], first, limit)

@@ -92,7 +92,7 @@ CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
 
-def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) -> None:
+def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False, mask_str: str = "") -> None:
     """Show the runs at some paths until interrupted, or the one run that the place names.
 
     With `over_ssh`, the server reads the token from standard input, and ends when that closes. A command line would
@@ -113,6 +113,7 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False) ->
         state_dir=options.state_dir,
         cache_memory_mb=options.cache_memory_mb,
         cache_entries=options.cache_entries,
+        mask_str=mask_str,
         **access_of(token, no_token=options.no_token, rotate=options.rotate_token),
     )
     notices.listen(say)

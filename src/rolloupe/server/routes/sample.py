@@ -51,16 +51,18 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequ
 
     With `after=`, the prompt ends there if no template divides it.
     """
-    token = request.query_params.get("after", "")[:MAX_TOKEN]
+    context, token = context_of(request), request.query_params.get("after", "")[:MAX_TOKEN]
 
     def load() -> tuple[Sample, Sequence[SampleKey]]:
         found, group = query.sample_and_group(run, key)
         if token:
             found.turns = text.after(found.turns, token)
+        context.mask.apply_to(found)
         return found, group
 
-    samples = context_of(request).samples
-    return samples.get_or_make((run.id, run.version, str(key), token), load, lambda made: made[0].locator.length)
+    return context.samples.get_or_make(
+        (run.id, run.version, str(key), token), load, lambda made: made[0].locator.length
+    )
 
 
 async def sample(request: Request) -> Response:
@@ -194,7 +196,9 @@ async def members(request: Request) -> Response:
 
     def make() -> MembersReply:
         asked = (run.id, version, str(key), str(against), *map(str, only))
-        compared = context.members.get_or_make(asked, lambda: query.compared(run, key, against, only), chars_of)
+        compared = context.members.get_or_make(
+            asked, lambda: query.compared(run, key, against, only, context.mask), chars_of
+        )
         longest = max(compared.members, key=lambda one: len(one.pieces), default=None)
         is_away = all(one.key != compared.against for one in compared.members)
         each = REPLY_CHARS // (len(compared.members) + is_away)

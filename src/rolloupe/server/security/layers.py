@@ -237,7 +237,7 @@ class Limits(Layer):
         kind = (header(scope, b"content-type") or "").partition(";")[0].strip().lower()
         is_marked = kind == "application/json" and header(scope, b"x-rolloupe") == "1"
         if scope["method"] not in ("GET", "HEAD") and not is_marked and bearer(scope) is None:
-            next_ = "Send 'Content-Type: application/json' and 'X-Rolloupe: 1'."
+            next_ = "Send both headers: curl -H 'Content-Type: application/json' -H 'X-Rolloupe: 1' ..."
             return refusal(scope, 403, "a request that changes data must be marked as one", next_)
         length = header(scope, b"content-length")
         if length is not None and (not length.isdigit() or int(length[:12]) > MAX_BODY_BYTES):

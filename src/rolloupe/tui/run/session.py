@@ -14,7 +14,7 @@ from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Catalogue, GroupPage, SampleItem, SamplePage, SampleQuery, SplitSummary, StepSummary
-from rolloupe.query.engine.names import is_asked
+from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
 from rolloupe.tui.draw.charts import thinned
@@ -130,7 +130,7 @@ class Session:
         self._pages: Lru[tuple[str, ListPlace, int], SamplePage] = Lru(KEPT_PAGES)
 
     def first_place(self) -> ListPlace:
-        """Return where to begin: the newest step of the named split, else of `train`, else of the first split.
+        """Return where to begin: the newest step of the named split, else of `train`, else of all evaluations.
 
         Raises `NotFound` for a named split that is not among those of the run.
         """
@@ -138,7 +138,7 @@ class Session:
         names = sorted({name for name, _ in known}, key=lambda name: (name != "train", name))
         if not names:
             return self.place_to_come()
-        split = self.split or names[0]
+        split = self.split or (EVALS if len(names) > 1 and names[0].startswith("eval/") else names[0])
         steps = [step for name, step in known if is_asked(name, split)]
         if not steps:
             raise NotFound(f"no split {split!r}; there are: {', '.join(names[:40])}")
@@ -228,7 +228,7 @@ class Session:
     def state(self, split: str) -> RunState:
         run, progress = self.run, self.run.progress()
         splits = query.splits(run, quick=True)
-        has_split = split == "eval" or any(summary.name == split for summary in splits)
+        has_split = split == EVALS or any(summary.name == split for summary in splits)
         steps = query.steps(run, split) if has_split else []
         changed_s = run.sources.changed_s()
         share = progress.done_bytes / progress.total_bytes if progress.total_bytes else 1.0

@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from rolloupe import query
 from rolloupe.query import DatasetSummary, SampleItem, Stats
+from rolloupe.query.engine.names import EVALS
 from rolloupe.tui.draw.ink import ACCENT, DIM, STRONG, Line, padded, safe
 from rolloupe.tui.draw.numbers import Scale, count, score
 from rolloupe.tui.keys import KEYS
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+MOVES = ("up", "down", "pageup", "pagedown")
+ENDS = ("home", "end")
+"""Keys that belong to the line if something is typed there."""
 
 
 class Choice(NamedTuple):
@@ -104,7 +109,7 @@ class PickScreen(ModalScreen[int | None], OverScreen[int | None]):
             if value != self._typed:  # a quick person presses Enter before the list is narrowed
                 self._narrow(value)
             self._choose(self.rows.cursor)
-        elif event.key in ("up", "down", "pageup", "pagedown") and self.focused is not self.rows:
+        elif self.focused is not self.rows and (event.key in MOVES or (event.key in ENDS and not line.value)):
             event.stop()
             event.prevent_default()
             await self.rows.on_key(event)
@@ -131,15 +136,14 @@ def _reward_facts(reward: Stats, samples: int, scale: Scale) -> Line:
 
 
 def pick_step(screen: "Rollouts") -> None:
-    """Choose a step, the newest first."""
+    """Choose a step; End goes to the newest."""
     state = screen.live.split_state
     if state is None:
         screen.tell("The steps of this split are being read.")
         return
     scale = screen.reward_scale
     choices = {
-        step.step: Choice(f"{step.step}", _reward_facts(step.reward, step.samples, scale))
-        for step in reversed(state.steps)
+        step.step: Choice(f"{step.step}", _reward_facts(step.reward, step.samples, scale)) for step in state.steps
     }
     pick(screen.app, "Step", choices, screen.nav.place.step, lambda step: screen.nav.change(step=step))
 
@@ -147,12 +151,13 @@ def pick_step(screen: "Rollouts") -> None:
 def pick_split(screen: "Rollouts") -> None:
     """Choose a split, or all evaluations together."""
     assert screen.live.state is not None
-    choices = {}
-    for split in screen.live.state.splits:
+    splits, choices = screen.live.state.splits, {}
+    first_eval = next((split for split in splits if split.name.startswith("eval/")), None)
+    for split in splits:
+        if split is first_eval and split is not splits[-1]:
+            choices[EVALS] = Choice(f"{EVALS} (all)", [("all evaluations of a step ", DIM)])
         facts = _reward_facts(split.reward, split.samples, screen.reward_scale)
         choices[split.name] = Choice(split.name, [(f"{count(split.steps, 'step')}  ", DIM), *facts])
-    if sum(name.startswith("eval/") for name in choices) > 1:
-        choices["eval"] = Choice("eval", [("all evaluations of a step ", DIM)])
     pick(screen.app, "Split", choices, screen.nav.place.split, screen.nav.go_to_split)
 
 

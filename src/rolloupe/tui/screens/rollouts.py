@@ -14,11 +14,11 @@ from textual.widget import Widget
 from rolloupe.index import Library
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.search import Hit
+from rolloupe.query.search.masks import Mask
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.numbers import Scale
 from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of
 from rolloupe.tui.run.bookmarks import Bookmarks
-from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens import pickers

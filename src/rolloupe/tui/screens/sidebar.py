@@ -9,10 +9,10 @@ from textual.containers import Vertical
 
 from rolloupe.columns import KNOWN
 from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
+from rolloupe.query.search.masks import Mask
 from rolloupe.tui.draw.charts import BLOCKS, MISSING
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, ends, padded, safe
 from rolloupe.tui.draw.numbers import Scale, count, narrow, score, words_of
-from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import PAGE, ListPlace
 from rolloupe.tui.widgets.lines import LineBar, RowList
 

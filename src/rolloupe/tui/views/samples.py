@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from rolloupe.model import Sample, Turn
 from rolloupe.query import policy
+from rolloupe.query.search.masks import Mask
 from rolloupe.text import legible_parts
 from rolloupe.text.visible import visible
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline
@@ -32,7 +33,6 @@ from rolloupe.tui.draw.ink import (
 )
 from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score, words_of
 from rolloupe.tui.keys import KeyHelp
-from rolloupe.tui.run.masks import Mask
 from rolloupe.tui.run.session import ListPlace, RunState, SampleAt
 from rolloupe.wire.to_wire import facts, without_data
 

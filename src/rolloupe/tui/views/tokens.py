@@ -14,11 +14,11 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample
 from rolloupe.query import TokenPage, TokenUpdate
+from rolloupe.query.search.masks import Mask
 from rolloupe.text.visible import visible_line
 from rolloupe.tokens import Floats, Scale
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe, width_of
 from rolloupe.tui.draw.numbers import figure, score
-from rolloupe.tui.run.masks import Mask
 
 FIRST = ("kl_k3", "kl", "mismatch_kl", "importance_ratio", "entropy", "log_ratio", "advantages", "logprobs")
 """Series to begin with, of those that a sample has."""

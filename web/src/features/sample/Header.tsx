@@ -2,6 +2,7 @@
 
 import { useSession } from "../../state/useSession";
 import type { SampleReply } from "../../api/types.gen";
+import { figure } from "../../lib/numbers/numbers";
 import { Copy } from "../../ui/controls/Copy";
 import { Icon } from "../../ui/controls/Icon";
 import { copyLink } from "../../ui/controls/link";
@@ -17,12 +18,13 @@ import style from "./Header.module.css";
 export function Header({ reply }: { reply: SampleReply }) {
   const session = useSession();
   const view = session.place.field.view.value;
+  const place = session.browse.place.value ?? { at: reply.position, of: reply.group_size };
   const all = session.folds.willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>
       <div class={style["first"]}>
         <h1>
-          Sample {reply.position} of {reply.group_size}
+          Sample {figure(place.at)} of {figure(place.of)}
         </h1>
         <Copy class={style["id"]} label={reply.id} what="(copy the id)" text={() => reply.id} />
         <span class={style["tools"]} role="group" aria-label="Actions on this sample">

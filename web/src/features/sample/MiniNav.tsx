@@ -8,16 +8,13 @@ export function MiniNav() {
   const session = useSession();
   const list = session.list.now.value;
   const here = session.list.position.value;
-  if (list === null || here === null) return null;
-  // Within its group if the list shows whole groups to browse one after another; otherwise within the list.
-  const isWhole = list.scope.sort === "index" && list.scope.where === "" && !list.scope.discarded;
-  const group = isWhole ? session.browse.groupHere.value : null;
-  const [at, of] = group === null ? [here + 1, list.total] : [here - group.first + 1, group.samples];
+  const place = session.browse.place.value;
+  if (list === null || here === null || place === null) return null;
   return (
     <Pager
       label="Samples before and after this one"
-      at={at}
-      of={of}
+      at={place.at}
+      of={place.of}
       title={`Sample ${figure(here + 1)} of ${figure(list.total)} in the list`}
       isFirst={here <= 0}
       isLast={here >= list.total - 1}

@@ -18,6 +18,7 @@ import { ReferenceBar } from "../reference/ReferenceBar";
 import { ReferenceSection } from "../reference/ReferenceSection";
 import { responseAt } from "./responseAt";
 import { Turn } from "./Turn";
+import { useEnd } from "./useEnd";
 import { useDifferences } from "../reference/useDifferences";
 import { Text } from "../../../ui/text/Text";
 import style from "./Transcript.module.css";
@@ -55,9 +56,16 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   }, [turns, total, reply, numbers, from, isBeside]);
   const differences = useDifferences(reply);
   const isAll = drawn >= turns.length && isEnd;
+  const [article, end] = useEnd();
+  const answered = (
+    <>
+      {nodesOf(response, drawn - prompt.turns.length)}
+      {isAll && <div ref={end} />}
+    </>
+  );
   const answer = useMemo(() => (isEnd ? answerOf(turns) : ""), [turns, isEnd]);
   return (
-    <article class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}>
+    <article ref={article} class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}>
       {from === 0 && <Golden label={reply.label} answer={answer} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">
@@ -73,11 +81,11 @@ export function Transcript({ reply }: { reply: SampleReply }) {
       {isBeside ? (
         <Beside
           prompt={prompt.turns.length > 0 ? nodesOf(prompt, drawn) : null}
-          response={nodesOf(response, drawn - prompt.turns.length)}
+          response={answered}
           reference={isAll ? reply.reference : null}
         />
       ) : (
-        nodesOf(response, drawn)
+        answered
       )}
       {total === 0 && (
         <p class={style["none"]}>This record has no recognisable turn. The raw record shows all of it.</p>

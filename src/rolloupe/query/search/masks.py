@@ -2,22 +2,36 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rolloupe.query.search import Pattern
+from msgspec.structs import replace
+
+from rolloupe.model import Sample
+from rolloupe.query.search.pattern import Pattern, TextQuery
 
 SIGN = "*"
+WRITTEN = frozenset(("text", "think", "answer", "tool_result", "json"))
 
 
 class Mask:
     """Masks texts; without a pattern, none."""
 
-    def __init__(self, pattern: "Pattern | None" = None) -> None:
+    def __init__(self, pattern: Pattern | None = None) -> None:
         self._pattern = pattern
 
     def __call__(self, text: str) -> str:
+        """Return the masked text."""
         return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
+
+    def apply_to(self, sample: Sample) -> None:
+        """Mask the texts of a sample; `raw` keeps them as they were."""
+        if self._pattern is None:
+            return
+        sample.label = self(sample.label)
+        for turn in (*sample.turns, *sample.ref_turns):
+            for place, part in enumerate(turn.parts):
+                if part.kind in WRITTEN and (text := self(part.text)) != part.text:
+                    raw = part.text if part.raw is None else part.raw
+                    turn.parts[place] = replace(part, text=text, raw=raw)
 
     def tokens(self, texts: Sequence[str]) -> list[str]:
         """Return consecutive texts, with one sign in place of each text's part of a match."""
@@ -43,15 +57,16 @@ class Mask:
         return shown
 
 
+NO_MASK = Mask()
+
+
 def mask_of(expression: str) -> Mask:
     """Return what masks a text; an empty expression masks nothing. Raises `BadPattern`.
 
     The engine is that of the search, which takes time linear in the text for any expression.
     """
     if not expression:
-        return Mask()
-    from rolloupe.query.search import Pattern, TextQuery
-
+        return NO_MASK
     return Mask(Pattern(TextQuery(text=expression, regex=True, case=True)))
 
 
