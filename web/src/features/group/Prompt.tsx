@@ -31,7 +31,9 @@ export function Prompt({ reply }: { reply: MembersReply }) {
   const session = useSession();
   const [isOpen, open] = useState(false);
   const sent = reply.prompt.reduce((sum, { own }) => sum + own.length, 0);
-  const question = reply.prompt.findLast(({ kind, own }) => kind !== "marker" && kind !== "placeholder" && own.trim() !== "");
+  const question = reply.prompt.findLast(
+    ({ kind, own }) => kind !== "marker" && kind !== "placeholder" && own.trim() !== "",
+  );
   const alone = { sample: reply.id, view: "transcript" as const };
   return (
     <>
