@@ -22,7 +22,7 @@ INLINE = re.findall(r"`rolloupe ([^`|]*?)(?: \| [^`]*)?`", PAGE)
 
 @pytest.fixture
 def run(demo_runs: Path) -> Path:
-    return demo_runs / "relax"
+    return demo_runs / "other_formats/relax"
 
 
 def words_of(run: Path) -> dict[str, str]:

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.fixture(scope="module")
 def one(demo_runs: Path) -> Iterator[Runs]:
-    with rolloupe.open(demo_runs / "relax") as runs:
+    with rolloupe.open(demo_runs / "other_formats/relax") as runs:
         yield runs
 
 
@@ -52,15 +52,20 @@ def test_naming_what_is_light_loads_nothing_heavy() -> None:
 def test_the_runs_are_a_sequence(many: Runs) -> None:
     assert [run.id for run in many] == [run.id for run in many.runs]
     assert sorted(run.id for run in many) == [
+        "agent_airline",
+        "code_codeforces",
         "eval_poem_task",
         "gen_train_toy",
+        "images_circles",
+        "long_reasoning",
+        "math_llama3b",
         "relax",
         "tiny-grpo-conv",
         "tiny_grpo",
         "trl",
         "verl_math",
     ]
-    assert (len(many), many[0], many[:2]) == (7, many.runs[0], many.runs[:2])
+    assert (len(many), many[0], many[:2]) == (12, many.runs[0], many.runs[:2])
     assert many.run("verl_math").format == "verl"
     assert many.runs[0] in many
     assert repr(many.run("relax")).startswith("<Run 'relax' (relax) at ")
@@ -74,7 +79,7 @@ def test_the_only_run_answers_directly(one: Runs) -> None:
 
 
 def test_of_several_runs_none_answers_and_all_are_named(many: Runs) -> None:
-    with pytest.raises(NotFound, match=r"there are 7 runs; .*eval_poem_task.*verl_math"):
+    with pytest.raises(NotFound, match=r"there are 12 runs; .*eval_poem_task.*verl_math"):
         many.steps()
     with pytest.raises(NotFound, match="no run 'other'"):
         many.run("other")
@@ -224,7 +229,9 @@ def test_answers_need_not_wait(tmp_path: Path) -> None:
 
 
 def test_several_paths_and_a_forced_format(demo_runs: Path, tmp_path: Path) -> None:
-    with rolloupe.open([demo_runs / "relax", str(demo_runs / "verl_math")], format="generic") as runs:
+    with rolloupe.open(
+        [demo_runs / "other_formats/relax", str(demo_runs / "other_formats/verl_math")], format="generic"
+    ) as runs:
         assert {run.format for run in runs} == {"generic"}
         assert all("generic" in repr(run) for run in runs)
     with pytest.raises(NotRecognised):
@@ -237,7 +244,7 @@ def test_a_path_that_is_missing() -> None:
 
 
 def test_the_samples_of_a_step_are_read_whole_and_in_order(demo_runs: Path, tmp_path: Path) -> None:
-    with rolloupe.open(demo_runs / "relax", index_dir=tmp_path) as runs:
+    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=tmp_path) as runs:
         found = list(runs.whole(1))
         assert [sample.key for sample in found] == [item.key for item in runs.samples(split="train", step=1)]
         assert found[3].turns == runs.sample(found[3].key).turns
@@ -256,14 +263,14 @@ def test_the_examples_of_the_documentation_run(demo_runs: Path, capsys: pytest.C
     text = (ROOT / "docs/python.md").read_text(encoding="utf-8")
     names: dict[str, object] = {}
     for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(block.replace("RUN_DIR", str(demo_runs / "relax")), names)
+        exec(block.replace("RUN_DIR", str(demo_runs / "other_formats/relax")), names)
     printed = capsys.readouterr().out
     assert "relax relax" in printed and "assistant" in printed and "does not exist" in printed
     assert isinstance(names["run"], Run)
 
 
 def test_the_most_extreme_tokens_of_a_step(demo_runs: Path) -> None:
-    with rolloupe.open(demo_runs / "rl_logging_board" / "gen_train_toy") as runs:
+    with rolloupe.open(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy") as runs:
         found = {one.name: one for one in runs.token_series(1)}
         lowest = found["logprobs"].lowest[0]
         (series,) = [one for one in runs.sample(lowest.key).series if one.name == "logprobs"]

@@ -190,7 +190,7 @@ def test_the_python_of_the_readme_runs(
     demo_runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reading, recording = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
-    exec(reading.replace("RUN_DIR", str(demo_runs / "rl_logging_board/eval_poem_task")))
+    exec(reading.replace("RUN_DIR", str(demo_runs / "other_formats/rl_logging_board/eval_poem_task")))
     printed = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in printed] == [[str(step), "128"] for step in range(0, 400, 100)]
     monkeypatch.chdir(tmp_path)

@@ -16,11 +16,11 @@ PAGES = ROOT / "docs/quickstart"
 DATA = ROOT / "tests/data"
 DEMO = ROOT / "src/rolloupe/demo/runs"
 READ = {
-    "relax": ("runs/relax", DEMO / "relax"),
+    "relax": ("runs/relax", DEMO / "other_formats/relax"),
     "tinker": ("logs/my-run", DATA / "tinker/sync_run"),
     "prime-rl": ("outputs/my-run", DATA / "prime_rl/exports/v4_pr2641/run_alpha"),
     "telescope": ("runs/telescope", DATA / "telescope/run_default"),
-    "rl-logging-board": ("runs/board", DEMO / "rl_logging_board/gen_train_toy"),
+    "rl-logging-board": ("runs/board", DEMO / "other_formats/rl_logging_board/gen_train_toy"),
 }
 WITH_FRAMEWORKS = {"trl", "tinker-cookbook"}
 UNUSUAL = '{"request": {"question": "1+1?", "completion": "2"}, "grade": 1.0}\n'

@@ -15,7 +15,7 @@ from tests.thoroughness import each
 
 @pytest.fixture(scope="module")
 def run(demo_runs: Path) -> Iterator[Run]:
-    with rolloupe.open(demo_runs / "relax") as runs:
+    with rolloupe.open(demo_runs / "other_formats/relax") as runs:
         yield runs[0]
 
 

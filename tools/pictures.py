@@ -82,7 +82,7 @@ def runs_in(folder: Path) -> Path:
     """Copy the runs that the pictures show: the bundled ones, one with reports, and one with damaged lines."""
     shutil.copytree(RUNS, folder)
     shutil.copytree(TINKER, folder / "flat_run")
-    shutil.copytree(RUNS / "relax", folder / "damaged")
+    shutil.copytree(RUNS / "other_formats/relax", folder / "damaged")
     with (folder / "damaged/rollout_result/train/2.jsonl").open("ab") as file:
         file.write(b'{"prompt": "half a li\n{"prompt": 1, "reward": 1.2.3}\n')
     return folder

@@ -64,14 +64,21 @@ def test_reports_arrive_as_they_are_where_there_is_a_place_for_them(tmp_path: Pa
 
 
 def test_what_is_lost_is_said(demo_runs: Path, tmp_path: Path) -> None:
-    done = rolloupe("convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax")
+    done = rolloupe(
+        "convert", demo_runs / "other_formats/rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax"
+    )
     assert done.out.startswith("48 samples of 3 steps, as relax.\nWhat relax cannot hold, or holds in another form:\n")
     assert "48 samples  token series logprobs" in done.out and "48 samples  response of the reference" in done.out
 
 
 def test_a_script_is_told_the_same(demo_runs: Path, tmp_path: Path) -> None:
     done = rolloupe(
-        "convert", demo_runs / "rl_logging_board/gen_train_toy", tmp_path / "out", "--to", "relax", "--json"
+        "convert",
+        demo_runs / "other_formats/rl_logging_board/gen_train_toy",
+        tmp_path / "out",
+        "--to",
+        "relax",
+        "--json",
     )
     told = json.loads(done.out)
     assert (done.code, list(told)) == (0, ["run", "layout", "target", "samples", "written", "steps", "left"])
@@ -138,7 +145,7 @@ def test_what_is_missing_or_no_run(tmp_path: Path) -> None:
 
 
 def test_one_of_several_runs_is_named(demo_runs: Path, tmp_path: Path) -> None:
-    source = demo_runs / "rl_logging_board"
+    source = demo_runs / "other_formats/rl_logging_board"
     done = rolloupe("convert", source, tmp_path / "out", "--to", "relax")
     assert done.code == 1 and "choose one with --run" in done.err
     assert rolloupe("convert", source, tmp_path / "out", "--to", "relax", "--run", "gen_train_toy").code == 0

@@ -33,7 +33,7 @@ def test_it_says_what_is_read_and_why_and_what_is_not(
     (tmp_path / "rollout_0.pt").write_bytes(b"\x80\x02")
     done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", demo_index)
     assert (done.code, done.err) == (0, "")
-    for word in ("Recognised: 7 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
+    for word in ("Recognised: 12 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
                  "no problems", "Not read: 1 place", "unpickles", str(demo_index), f"rolloupe {__version__}",
                  "duckdb"):  # fmt: skip
         assert word in done.out
@@ -41,7 +41,9 @@ def test_it_says_what_is_read_and_why_and_what_is_not(
 
 @pytest.mark.slow
 def test_it_says_by_what_evaluations_are_judged(demo_runs: Path, tmp_path: Path, patient: None) -> None:
-    done = rolloupe("doctor", demo_runs / "tiny_grpo", demo_runs / "relax", "--index-dir", tmp_path / "index")
+    done = rolloupe(
+        "doctor", demo_runs / "tiny_grpo", demo_runs / "other_formats/relax", "--index-dir", tmp_path / "index"
+    )
     why = "correct if correct is 1 or more: its name means correctness, and the run declares its range"
     assert done.out.count(why) == 2
     assert done.out.count("correct if reward is 1 or more: no range of rewards is declared") == 2

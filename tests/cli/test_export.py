@@ -72,7 +72,7 @@ def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Pa
 
 def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) -> None:
     target = tmp_path / "r.html"
-    board = demo_runs / "rl_logging_board/gen_train_toy"
+    board = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     assert rolloupe("export", "html", board, "-o", target, "--worst", "5").code == 0
     by_kl = rolloupe("query", board, "--sort", "derived.max_kl", "--desc", "--where", "derived.max_kl > 0", "--json")
     assert len(ids_of(target)) == 5 and ids_of(target) == [line["id"] for line in by_kl.lines][:5]
@@ -108,24 +108,24 @@ def test_samples_without_the_measure_are_counted(short_grpo: Path, tmp_path: Pat
 
 
 def test_nothing_is_written_where_no_sample_has_the_measure(demo_runs: Path, tmp_path: Path) -> None:
-    done = rolloupe("export", "html", demo_runs / "trl", "-o", tmp_path / "r.html", "--worst", "5")
+    done = rolloupe("export", "html", demo_runs / "other_formats/trl", "-o", tmp_path / "r.html", "--worst", "5")
     assert done.code == 1 and "no sample has max_kl" in done.err
     assert not (tmp_path / "r.html").exists()
 
 
 def test_a_report_for_standard_output(demo_runs: Path, tmp_path: Path) -> None:
     target = tmp_path / "r.html"
-    few = ("export", "html", demo_runs / "trl", "--record", "0", "--no-findings", "-o")
+    few = ("export", "html", demo_runs / "other_formats/trl", "--record", "0", "--no-findings", "-o")
     done = rolloupe(*few, "-")
     target.write_text(done.out)
     assert len(ids_of(target)) == 2
     assert done.err.startswith("2 of 2 samples, 0 tokens, ")
-    none = rolloupe("export", "html", demo_runs / "trl", "--where", "reward > 99", "-o", "-")
+    none = rolloupe("export", "html", demo_runs / "other_formats/trl", "--where", "reward > 99", "-o", "-")
     assert (none.code, none.out) == (1, "") and "nothing was written" in none.err
 
 
 def test_a_report_changes_neither_devices_nor_links(demo_runs: Path, tmp_path: Path) -> None:
-    few = ("export", "html", demo_runs / "trl", "--record", "0", "--no-findings", "-o")
+    few = ("export", "html", demo_runs / "other_formats/trl", "--record", "0", "--no-findings", "-o")
     os.mkfifo(tmp_path / "pipe")
     reader = threading.Thread(target=(tmp_path / "pipe").read_bytes, daemon=True)
     reader.start()
@@ -139,7 +139,7 @@ def test_a_report_changes_neither_devices_nor_links(demo_runs: Path, tmp_path: P
 
 def test_an_address_is_no_place_to_write_to(demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = demo_runs / "trl"
+    run = demo_runs / "other_formats/trl"
     for words in (("export", "html", run, "-o", "s3://b/r"), ("convert", run, "s3://b/r", "--to", "relax")):
         done = rolloupe(*words)
         assert done.code == 3 and "s3://b/r is in an object store" in done.err

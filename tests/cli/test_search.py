@@ -10,7 +10,7 @@ from tests.cli.support import rolloupe
 
 @pytest.fixture
 def run(demo_runs: Path) -> Path:
-    return demo_runs / "relax"
+    return demo_runs / "other_formats/relax"
 
 
 def test_the_samples_come_newest_step_first(run: Path) -> None:

@@ -11,7 +11,7 @@ from tests.thoroughness import each
 
 
 def test_a_sample_is_shown_with_its_facts_and_turns(demo_runs: Path) -> None:
-    path = demo_runs / "rl_logging_board/gen_train_toy"
+    path = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     sample_id = rolloupe("query", path, "--json", "--limit", "1").lines[0]["id"]
     done = rolloupe("show", path, sample_id)
     assert (done.code, done.err) == (0, "")
@@ -20,7 +20,7 @@ def test_a_sample_is_shown_with_its_facts_and_turns(demo_runs: Path) -> None:
 
 
 def test_every_sample_of_the_demo_is_shown(demo_runs: Path) -> None:
-    for path in (demo_runs / "relax", demo_runs / "verl_math"):
+    for path in (demo_runs / "other_formats/relax", demo_runs / "other_formats/verl_math"):
         for line in rolloupe("query", path, "--json").lines[::7]:
             assert rolloupe("show", path, line["id"]).code == 0
             record = rolloupe("show", path, line["id"], "--json").json
@@ -140,4 +140,4 @@ def test_the_place_of_a_sample_is_its_bytes_or_its_number(demo_runs: Path) -> No
         return next(text.split(maxsplit=1)[1] for text in shown if text.startswith("source"))
 
     assert place(Path("tests/data/harbor/harbor-atif.json")) == "harbor-atif.json, record 0"
-    assert ".jsonl, bytes 0 to " in place(demo_runs / "relax")
+    assert ".jsonl, bytes 0 to " in place(demo_runs / "other_formats/relax")

@@ -94,7 +94,7 @@ def test_an_output_of_another_encoding(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["query", "--json"], ["query", "--limit", "1500"]])
 def test_a_reader_that_has_had_enough_is_no_failure(demo_runs: Path, words: list[str]) -> None:
-    process = forked(*words, demo_runs / "rl_logging_board")
+    process = forked(*words, demo_runs / "other_formats/rl_logging_board")
     assert process.stderr is not None
     assert process.stdout.readline()
     process.stdout.close()

@@ -1,6 +1,7 @@
 """`rolloupe view` and `demo`: the options reach the server, and the server ends with the right exit code."""
 
 import importlib
+import json
 import os
 import re
 import shutil
@@ -15,6 +16,7 @@ import pytest
 
 from rolloupe import demo
 from rolloupe.demo import RUNS
+from rolloupe.formats.discovery import discover
 from rolloupe.model import Reading
 from rolloupe.server.settings import RunPaths, ViewerOptions
 from tests.cli.support import forked, rolloupe
@@ -59,7 +61,11 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
 
 def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:
     assert rolloupe("demo", "--port", "9").code == 0
-    assert asked == [(RunPaths((str(RUNS / "tiny_grpo"), str(RUNS))), ViewerOptions(port=9))]
+    ((place, options),) = asked
+    assert options == ViewerOptions(port=9)
+    assert place.paths[0] == str(RUNS / "tiny_grpo")
+    listed = discover([Path(path) for path in place.paths]).runs
+    assert {run.root for run in listed} == {run.root for run in discover([RUNS]).runs}
 
 
 @each(
@@ -83,7 +89,9 @@ def test_it_serves_until_interrupted(tmp_path: Path) -> None:
     address = re.search(r"http://\S+", process.stdout.readline().decode())
     assert address is not None
     with urllib.request.urlopen(address[0] + "api/runs", timeout=20) as answer:
-        assert b"eval_poem_task" in answer.read()
+        reply = json.loads(answer.read())
+    assert reply["opens_on"] == reply["runs"][0]["id"] == "tiny_grpo"
+    assert all(run["about"] for run in reply["runs"])
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)
     assert process.returncode == 0
@@ -96,7 +104,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_the_runs_of_the_demo_are_as_old_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    shutil.copytree(demo.RUNS / "relax", tmp_path / "relax")
+    shutil.copytree(RUNS / "other_formats/relax", tmp_path / "relax")
     monkeypatch.setattr(demo, "RUNS", tmp_path)
     files = [path for path in tmp_path.rglob("*") if path.is_file()]
     for path in files:

@@ -20,7 +20,10 @@ from tests.formats.support import load, samples
 from tests.thoroughness import amount, slow_unless
 
 DATA = Path(__file__).parents[1] / "data"
-DEMO = ("relax", "rl_logging_board/gen_train_toy", "rl_logging_board/eval_poem_task", "tiny_grpo", "verl_math")
+DEMO = (
+    "other_formats/relax", "other_formats/rl_logging_board/gen_train_toy",
+    "other_formats/rl_logging_board/eval_poem_task", "tiny_grpo", "other_formats/verl_math",
+)  # fmt: skip
 OTHERS = (
     "prime_rl/exports/v4_pr2641", "prime_rl/exports/v6_pr3189", "prime_rl/mini/v1_pr2551", "prime_rl/mini/v2_pr2592",
     "prime_rl/mini/v4_pr2641", "prime_rl/mini/v7_head", "prime_rl/traces", "tinker/sync_run", "tinker/async_run",
@@ -132,9 +135,9 @@ def lines(folder: Path) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("middle", ["native", "relax"])
 def test_rows_of_relax_come_back_to_the_letter(middle: str, demo_runs: Path, tmp_path: Path) -> None:
     """Some prompts are lists of messages; nothing is added, not even a uid."""
-    first = trip(held(demo_runs / "relax"), middle, tmp_path / "middle")
+    first = trip(held(demo_runs / "other_formats/relax"), middle, tmp_path / "middle")
     trip(first[1], "relax", tmp_path / "relax")
-    theirs = lines(demo_runs / "relax")
+    theirs = lines(demo_runs / "other_formats/relax")
     assert sum(isinstance(row["prompt"], list) for row in theirs) == 26
     assert lines(tmp_path / "relax") == theirs
 
@@ -150,7 +153,7 @@ def test_rows_of_prime_rl_come_back_to_the_letter(name: str, middle: str, tmp_pa
 
 @pytest.mark.parametrize("middle", ["native", "rl_logging_board"])
 def test_rows_of_the_board_come_back_to_the_letter(middle: str, demo_runs: Path, tmp_path: Path) -> None:
-    place = demo_runs / "rl_logging_board/eval_poem_task"
+    place = demo_runs / "other_formats/rl_logging_board/eval_poem_task"
     first = trip(held(place)[:30], middle, tmp_path / "middle")
     trip(first[1], "rl_logging_board", tmp_path / "board")
     assert lines(tmp_path / "board") == lines(place)[:30]
@@ -158,7 +161,7 @@ def test_rows_of_the_board_come_back_to_the_letter(middle: str, demo_runs: Path,
 
 def test_groups_that_become_one_are_said(demo_runs: Path, tmp_path: Path) -> None:
     """The board has no group: rows of one prompt are one."""
-    first = some_of(demo_runs / "relax")[0]
+    first = some_of(demo_runs / "other_formats/relax")[0]
     rows = [replace(first.row, group=group, index=str(n)) for n, group in enumerate(["a", "a", "b", "b", "b"])]
     *_, left = trip([replace(first, row=row) for row in rows], "rl_logging_board", tmp_path / "board")
     assert left["group (joined with another)"] == 3
@@ -167,6 +170,6 @@ def test_groups_that_become_one_are_said(demo_runs: Path, tmp_path: Path) -> Non
 
 
 def test_a_final_reward_that_was_not_there_is_said(demo_runs: Path, tmp_path: Path) -> None:
-    before = some_of(demo_runs / "relax")
+    before = some_of(demo_runs / "other_formats/relax")
     *_, left = trip(before, "tinker", tmp_path / "tinker")
     assert left["sample metric final_reward (added)"] == len(before)

@@ -338,7 +338,7 @@ def test_an_unknown_format_is_an_error_that_names_those_there_are(tmp_path: Path
 
 def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Path) -> None:
     for name in ("relax", "rl_logging_board/gen_train_toy", "verl_math"):
-        shutil.copytree(demo_runs / name, tmp_path / name)
+        shutil.copytree(demo_runs / "other_formats" / name, tmp_path / name)
     runs: list[RunInfo] = discover([tmp_path]).runs
     assert len(runs) == 3
     subprocess.run(["rm", "-r", *(str(entry) for entry in tmp_path.iterdir())], check=True)
@@ -347,7 +347,7 @@ def test_a_run_that_was_moved_away_has_no_sources(demo_runs: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("place", ["relax/rollout_result/train", "rl_logging_board/gen_train_toy", "verl_math"])
 def test_all_of_some_files_that_are_named_are_read(place: str, demo_runs: Path, tmp_path: Path) -> None:
-    (first, *_) = sorted((demo_runs / place).glob("*.jsonl"))
+    (first, *_) = sorted((demo_runs / "other_formats" / place).glob("*.jsonl"))
     names = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
     for name in names:
         name.write_bytes(first.read_bytes())
@@ -389,7 +389,7 @@ def test_a_walk_lists_each_folder_once_for_all_formats(demo_runs: Path, monkeypa
         return entries_of(folder, *how)
 
     monkeypatch.setattr(files, "list_entries", counted)
-    for run in ("tiny_grpo", "relax", "verl_math"):
+    for run in ("tiny_grpo", "other_formats/relax", "other_formats/verl_math"):
         listed.clear()
         assert discover([demo_runs / run]).runs
         assert listed and len(listed) == len(set(listed))

@@ -106,7 +106,9 @@ def test_what_cannot_be_loaded_is_a_note_and_costs_nothing_else(site: Path, demo
     }
     install(site, "broken", broken, {"greedy": GREEDY})
     found = discover([demo_runs])
-    assert {run.format for run in found.runs} == {"relax", "rl_logging_board", "native", "trackio", "trl", "verl"}
+    assert {run.format for run in found.runs} == {
+        "generic", "native", "nemo_gym", "relax", "rl_logging_board", "trackio", "trl", "verl",
+    }  # fmt: skip
     notes = {note.reason for note in found.notes if note.path == "broken 1.0"}
     assert len(notes) == 4 and all("could not be loaded" in reason for reason in notes)
     assert any("gone" in reason and "No module named 'no_such_module'" in reason for reason in notes)

@@ -15,7 +15,7 @@ from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 @pytest.fixture
 def run(demo_runs: Path) -> RunInfo:
-    return only_run(demo_runs / "relax")
+    return only_run(demo_runs / "other_formats/relax")
 
 
 def one(tmp_path: Path, split: str = "train", **record: Any) -> SampleRow:
@@ -74,21 +74,21 @@ def test_rewards_that_are_objects_become_metrics_and_tags(run: RunInfo) -> None:
 
 @pytest.mark.parametrize("inside", ["", "rollout_result"])
 def test_the_folder_and_the_folder_above_are_one_run(demo_runs: Path, inside: str) -> None:
-    run = only_run(demo_runs / "relax" / inside)
+    run = only_run(demo_runs / "other_formats/relax" / inside)
     assert run.name == "relax"
-    assert run.root == str(demo_runs / "relax" / "rollout_result")
+    assert run.root == str(demo_runs / "other_formats/relax" / "rollout_result")
     assert run.reason == "6 files named {step}.jsonl below train/ and eval/, rows have rollout_id and sample_index"
 
 
 @pytest.mark.parametrize(("split", "splits"), [("train", {"train"}), ("eval", {"eval/aime24", "eval/gsm8k"})])
 def test_one_split_alone_is_a_run(demo_runs: Path, split: str, splits: set[str]) -> None:
-    run = only_run(demo_runs / "relax" / "rollout_result" / split)
+    run = only_run(demo_runs / "other_formats/relax" / "rollout_result" / split)
     assert run.name == "relax"
     assert {row.split for row in rows(run)} == splits
 
 
 def test_a_flat_folder_holds_both_splits(demo_runs: Path, tmp_path: Path) -> None:
-    source = demo_runs / "relax" / "rollout_result"
+    source = demo_runs / "other_formats/relax" / "rollout_result"
     flat = tmp_path / "dump"
     flat.mkdir()
     shutil.copy(source / "train" / "0.jsonl", flat / "0.jsonl")
@@ -99,13 +99,13 @@ def test_a_flat_folder_holds_both_splits(demo_runs: Path, tmp_path: Path) -> Non
 
 
 def test_one_file_is_a_run(demo_runs: Path) -> None:
-    run = only_run(demo_runs / "relax" / "rollout_result" / "eval" / "2.jsonl")
+    run = only_run(demo_runs / "other_formats/relax" / "rollout_result" / "eval" / "2.jsonl")
     assert run.format == "relax"
     assert {row.split for row in rows(run)} == {"eval/aime24", "eval/gsm8k"}
 
 
 def test_files_that_are_named_one_by_one_are_one_run(demo_runs: Path) -> None:
-    folder = demo_runs / "relax" / "rollout_result" / "train"
+    folder = demo_runs / "other_formats/relax" / "rollout_result" / "train"
     (run,) = discover([folder / "0.jsonl", folder / "2.jsonl", folder / "2.jsonl"]).runs
     assert run.name == "train"
     assert Counter(row.step for row in rows(run)) == {0: 16, 2: 16}
@@ -130,7 +130,7 @@ def test_new_files_and_a_new_split_show_up(tmp_path: Path) -> None:
 
 def test_empty_first_files_are_passed_over(demo_runs: Path, tmp_path: Path) -> None:
     result = tmp_path / "rollout_result"
-    shutil.copytree(demo_runs / "relax" / "rollout_result", result, dirs_exist_ok=True)
+    shutil.copytree(demo_runs / "other_formats/relax" / "rollout_result", result, dirs_exist_ok=True)
     for split in ("train", "eval"):
         (result / split).chmod(0o755)
         (result / split / "0.jsonl").unlink()

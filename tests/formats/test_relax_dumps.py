@@ -19,7 +19,7 @@ from tests.formats.support import items, load, mean_reward, only_run, rows, samp
 from tests.formats.test_slime import record, series
 
 EXAMPLE = Path(__file__).parents[1] / "data/relax_dumps/debug"
-LINES = RUNS / "relax/rollout_result"
+LINES = RUNS / "other_formats/relax/rollout_result"
 
 
 class TestRelaxDumps(FormatContract):

@@ -18,7 +18,7 @@ ROW: dict[str, Any] = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0,
 
 @pytest.fixture
 def toy(demo_runs: Path) -> RunInfo:
-    return only_run(demo_runs / "rl_logging_board" / "gen_train_toy")
+    return only_run(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy")
 
 
 def sample_of(tmp_path: Path, **record: Any) -> Sample:
@@ -29,7 +29,7 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
 
 
 def test_the_poems_have_their_counts_and_rewards(demo_runs: Path) -> None:
-    found = rows(only_run(demo_runs / "rl_logging_board" / "eval_poem_task"))
+    found = rows(only_run(demo_runs / "other_formats/rl_logging_board" / "eval_poem_task"))
     assert Counter(row.step for row in found) == dict.fromkeys(range(0, 400, 100), 128)
     assert mean_reward(found) == pytest.approx(-0.1089899765, abs=1e-9)
     rewards = [row.reward for row in found if row.reward is not None]
@@ -83,7 +83,7 @@ def test_padding_does_not_part_a_group(tmp_path: Path) -> None:
 
 
 def test_a_root_of_folders_is_a_root_of_runs(demo_runs: Path) -> None:
-    found = discover([demo_runs / "rl_logging_board"])
+    found = discover([demo_runs / "other_formats/rl_logging_board"])
     assert [run.name for run in found.runs] == ["eval_poem_task", "gen_train_toy"]
     assert found.notes == []
 

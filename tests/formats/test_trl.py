@@ -18,7 +18,7 @@ from tests.formats.support import items, only_run, rows, samples
 from tests.formats.trackers.test_tensorboard import VERSION, text
 from tests.formats.trackers.test_wandb import wandb_log
 
-DATA = RUNS / "trl"
+DATA = RUNS / "other_formats/trl"
 
 
 def completions(folder: Path, step: int, prompts: str, **columns: Any) -> Path:

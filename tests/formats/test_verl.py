@@ -36,7 +36,7 @@ def test_rows_of_the_classic_trainer(demo_runs: Path) -> None:
     loaded = samples(run)
     assert all(one.label and one.facts["request_id"] and one.extra == {} for one in loaded)
     assert [turn.role for turn in loaded[0].turns] == ["user", "assistant"]
-    assert len(rows(only_run(demo_runs / "verl_math"))) == 64
+    assert len(rows(only_run(demo_runs / "other_formats/verl_math"))) == 64
 
 
 def test_the_uid_of_verl_names_the_group_by_its_beginning() -> None:

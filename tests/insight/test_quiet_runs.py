@@ -38,11 +38,11 @@ BUNDLED: dict[str, list[tuple[str, int, int]]] = {
     # This run learns to repeat "Check:" sentences, which its reward pays by mistake: from 2 % of the 4-grams to 36 %.
     "tiny_grpo": [("repeated_text", 72, 89), ("kl_spike", 79, 79)],
     # The others have one to four steps: too few to compare with each other.
-    "rl_logging_board/eval_poem_task": [],
-    "rl_logging_board/gen_train_toy": [],
-    "relax/rollout_result": [],
-    "trl": [],
-    "verl_math": [],
+    "other_formats/rl_logging_board/eval_poem_task": [],
+    "other_formats/rl_logging_board/gen_train_toy": [],
+    "other_formats/relax/rollout_result": [],
+    "other_formats/trl": [],
+    "other_formats/verl_math": [],
 }
 
 

@@ -81,7 +81,7 @@ def all_runs(runs: Path) -> None:
     shutil.copytree(TINKER / "flat_run", runs / "tinker")
     shutil.copytree(TINKER / "sync_run", runs / "loop")
     logged(runs / "logged")
-    shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", runs / "toy")
+    shutil.copytree(RUNS / "other_formats/rl_logging_board/gen_train_toy", runs / "toy")
     shutil.copytree(PRIME, runs / "prime")
     (runs / "empty/samples").mkdir(parents=True)
     (runs / "empty/rolloupe.json").write_text(json.dumps({"layout": "rolloupe", "version": 1}))

@@ -45,7 +45,7 @@ def look_at_all_steps(page: Page) -> None:
 
 
 def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: Path, tmp_path: Path) -> None:
-    with viewing(demo_runs / "rl_logging_board", index_dir=tmp_path, settled=True) as viewer:
+    with viewing(demo_runs / "other_formats/rl_logging_board", index_dir=tmp_path, settled=True) as viewer:
         page.goto(viewer.to("runs/gen_train_toy/metrics"))
         page.get_by_role("button", name="One step").click()
         expect(page).to_have_url(re.compile("view=step"))

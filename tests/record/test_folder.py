@@ -53,7 +53,7 @@ def test_a_path_that_holds_something_else_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_a_run_of_another_tool_is_told_once(demo_runs: Path, tmp_path: Path) -> None:
-    shutil.copytree(demo_runs / "relax", tmp_path / "run")
+    shutil.copytree(demo_runs / "other_formats/relax", tmp_path / "run")
     with pytest.warns(RecorderWarning, match="already holds files of relax"):
         recorder(tmp_path / "run").close()
     recorder(tmp_path / "run").close()

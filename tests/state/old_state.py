@@ -24,8 +24,8 @@ RUNS = {
     "exports": f"{DATA}/prime_rl/mini/v7_head",
     "traces": f"{DATA}/prime_rl/traces/run_wordle",
     "archives": f"{DATA}/telescope/run_default",
-    "relax": f"{DEMO}/relax",
-    "board": f"{DEMO}/rl_logging_board/gen_train_toy",
+    "relax": f"{DEMO}/other_formats/relax",
+    "board": f"{DEMO}/other_formats/rl_logging_board/gen_train_toy",
 }
 
 

@@ -14,5 +14,7 @@ print([name for name in sys.modules if name.startswith(("obstore", "rolloupe.sto
 
 
 def test_local_runs_import_nothing_that_reads_stores() -> None:
-    done = subprocess.run([sys.executable, "-c", READING, f"{RUNS}/relax"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", READING, f"{RUNS}/other_formats/relax"], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "[]"

@@ -281,7 +281,7 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
 
 
 def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs: Path, short_grpo: Path) -> None:
-    board = demo_runs / "rl_logging_board/gen_train_toy"
+    board = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     with rolloupe.open(board, index_dir=tmp_path) as runs:
         (run,) = runs
         worst = run.worst_tokens("kl_k3", limit=5)

@@ -20,7 +20,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, ClassVar
 
-from rolloupe.demo import RUNS
+from rolloupe.demo import RUNS, demo_run
 from rolloupe.errors import NotRecognised, SourceChanged
 from rolloupe.formats.base import Format
 from rolloupe.formats.discovery import discover
@@ -94,10 +94,9 @@ class FormatContract:
         (tmp_path / "empty").mkdir()
         for path in (tmp_path, *tmp_path.iterdir()):
             assert self.reader.detect(path) == []
-        formats = {"tiny_grpo": "native", "verl_math": "verl"}
         for run in discover([RUNS]).runs:
-            folder = Path(run.root).relative_to(RUNS).parts[0]
-            assert run.format == formats.get(folder, folder)
+            bundled = demo_run(run.root)
+            assert bundled is not None and run.format == bundled.format
 
     def test_a_person_who_names_it_where_it_reads_nothing_gets_an_answer(self, tmp_path: Path) -> None:
         """`--format` on a folder without files of this format is an error that says so."""

@@ -158,6 +158,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     """The folder for a person's own data, instead of the user's data directory."""
     state_url: str = ""
     """The database of PostgreSQL that holds a team's state instead."""
+    opens_on: str = ""
+    """The run that the start page leads to; empty: the list of runs."""
     team: "Team | None" = None
     """How a team's server knows its people; it has no token."""
     cache_memory_mb: int = 64

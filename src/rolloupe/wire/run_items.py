@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 import msgspec
 
 from rolloupe import query
+from rolloupe.demo import demo_run
 from rolloupe.index import OpenRun
 from rolloupe.storage import address_of
 from rolloupe.wire.encoding import is_finite, number, record_from
@@ -93,11 +94,14 @@ def describe(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     """Describe a run; a change meanwhile makes the description outdated at once."""
     version, _, phase = state = _state(run)
     splits = split_items(run)
+    bundled = demo_run(run.info.root)
     item = record_from(
         RunItem,
         run.info,
         id=run.id,
         path=address_of(run.info.root),
+        about=bundled.about if bundled else "",
+        group=bundled.group if bundled else "",
         splits=splits,
         problems=query.problem_count(run, of_files=of_files),
         may_report=query.may_report(run),

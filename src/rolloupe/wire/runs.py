@@ -48,6 +48,10 @@ class RunItem(Struct, kw_only=True):
     format: str
     reason: str
     path: str
+    about: str
+    """What a bundled run holds, in a sentence; empty for all others."""
+    group: str
+    """The heading of a bundled run in the list of runs; empty for all others."""
     splits: list[SplitItem]
     problems: int
     may_report: bool
@@ -104,6 +108,8 @@ class RunsReply(Struct, kw_only=True):
     """True until the first search for runs has ended: more may follow, and ids change of runs whose names repeat."""
     program: str
     """Name and version of the server."""
+    opens_on: str
+    """The run that the start page leads to; empty: the list of runs."""
 
 
 class StepsReply(Struct, kw_only=True):

@@ -291,7 +291,7 @@ def test_an_index_of_texts_does_not_depend_on_a_tokenizer(demo_runs: Path, qwen:
     folders = set()
     for path in ("", str(qwen)):
         with Library(
-            [demo_runs / "relax"], index_dir=tmp_path, search=RunSearch(reading=Reading(tokenizer=path))
+            [demo_runs / "other_formats/relax"], index_dir=tmp_path, search=RunSearch(reading=Reading(tokenizer=path))
         ) as library:
             folders.add(library.runs[0].catalog.folder)
     assert len(folders) == 1

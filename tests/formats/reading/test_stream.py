@@ -128,10 +128,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_format_gives_the_same_from_compressed_files(
     name: str, many: bool, ending: str, demo_runs: Path, tmp_path: Path
 ) -> None:
-    plain = only_run(demo_runs / name)
-    for file in (demo_runs / name).rglob("*.jsonl"):
+    origin = demo_runs / "other_formats" / name
+    plain = only_run(origin)
+    for file in origin.rglob("*.jsonl"):
         data = file.read_bytes()
-        place = tmp_path / name / file.relative_to(demo_runs / name)
+        place = tmp_path / name / file.relative_to(origin)
         place.parent.mkdir(parents=True, exist_ok=True)
         pieces = cut(data, [100, 5000, 5001, 70_000]) if many else [data]
         place.with_name(place.name + ending).write_bytes(b"".join(pack(piece, ending) for piece in pieces))

@@ -61,7 +61,7 @@ def alike(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def token_viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     folder = tmp_path_factory.mktemp("tokens")
-    shutil.copytree(RUNS / "rl_logging_board/gen_train_toy", folder / "runs/toy")
+    shutil.copytree(RUNS / "other_formats/rl_logging_board/gen_train_toy", folder / "runs/toy")
     shutil.copytree(PRIME, folder / "runs/prime")
     odd(folder / "runs/odd")
     alike(folder / "runs/alike")

@@ -244,12 +244,12 @@ def _in_project(path: str, run: str, rows: Callable[[Path, str], Iterator[Row]] 
 
 
 SOURCES: dict[str, RawRun] = {
-    "relax": RawRun(RUNS / "relax", relax),
+    "relax": RawRun(RUNS / "other_formats/relax", relax),
     "tiny_grpo": RawRun(RUNS / "tiny_grpo", native),
-    "gen_train_toy": RawRun(RUNS / "rl_logging_board/gen_train_toy", rl_logging_board),
-    "eval_poem_task": RawRun(RUNS / "rl_logging_board/eval_poem_task", rl_logging_board),
-    "verl_math": RawRun(RUNS / "verl_math", verl),
-    "trl": RawRun(RUNS / "trl", trl),
+    "gen_train_toy": RawRun(RUNS / "other_formats/rl_logging_board/gen_train_toy", rl_logging_board),
+    "eval_poem_task": RawRun(RUNS / "other_formats/rl_logging_board/eval_poem_task", rl_logging_board),
+    "verl_math": RawRun(RUNS / "other_formats/verl_math", verl),
+    "trl": RawRun(RUNS / "other_formats/trl", trl),
     "native": RawRun(DATA / "native/small", native),
     "verl": RawRun(DATA / "generic/verl", verl),
     "verl_v1": RawRun(DATA / "generic/verl_v1", verl),

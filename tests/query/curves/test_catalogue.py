@@ -15,7 +15,8 @@ from tests.thoroughness import slow_unless
 DEMO = Path(rolloupe.__file__).parent / "demo/runs"
 DATA = Path(__file__).parents[2] / "data"
 RUNS = {
-    "tiny_grpo": DEMO / "tiny_grpo", "relax": DEMO / "relax", "board": DEMO / "rl_logging_board",
+    "tiny_grpo": DEMO / "tiny_grpo", "relax": DEMO / "other_formats/relax",
+    "board": DEMO / "other_formats/rl_logging_board",
     "telescope": DATA / "telescope/run_default", "tinker": DATA / "tinker/flat_run",
 }  # fmt: skip
 

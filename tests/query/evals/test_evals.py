@@ -342,5 +342,5 @@ def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, demo_index: 
 
 
 def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "relax", tmp_path / "index") as library:
+    with opened(demo_runs / "other_formats/relax", tmp_path / "index") as library:
         assert [one.metric for one in query.judges(library.runs[0])] == ["reward", "reward"]  # `reward.acc` at one step

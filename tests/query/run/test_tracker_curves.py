@@ -80,7 +80,7 @@ def test_around_a_folder_of_samples_everything_counts_and_is_no_run_of_its_own(
     run: str, inside: str, tmp_path: Path
 ) -> None:
     home = tmp_path / "runs/exp7"
-    shutil.copytree(RUNS / run, home / inside)
+    shutil.copytree(RUNS / "other_formats" / run, home / inside)
     (home / "metrics.jsonl").write_text(TABLE)
     shutil.copytree(TRACKERS / "tensorboard/openrlhf", home / "tb")
     shutil.copytree(TRACKERS / "tensorboard/v2_scalars", tmp_path / "runs/tensorboard/exp7")
@@ -104,7 +104,7 @@ def test_a_table_that_the_format_reads_itself_is_not_read_twice(tmp_path: Path) 
 
 
 def test_of_other_formats_the_table_in_the_folder_of_a_run_counts(tmp_path: Path) -> None:
-    shutil.copytree(RUNS / "trl", tmp_path / "run")
+    shutil.copytree(RUNS / "other_formats/trl", tmp_path / "run")
     (tmp_path / "run/metrics.jsonl").write_text(TABLE)
     rows, (source,) = read(tmp_path / "run")
     assert rows[2]["of table"] == 0.25 and source.kind == "JSON lines"

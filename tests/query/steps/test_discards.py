@@ -80,7 +80,7 @@ def test_groups_stand_where_their_samples_do(run: Run, indexed: OpenRun) -> None
 
 
 def test_a_run_without_discards_is_asked_as_before(demo_runs: Path) -> None:
-    with rolloupe.open(demo_runs / "relax") as runs:
+    with rolloupe.open(demo_runs / "other_formats/relax") as runs:
         run = runs[0]
         assert list(run.discards()) == [] and run.total(SampleQuery(trained=False)) == 0
         assert run.total(SampleQuery(trained=True)) == run.total(SampleQuery()) > 0

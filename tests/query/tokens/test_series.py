@@ -157,7 +157,7 @@ def test_a_mask_counts_what_it_weighs_in_every_place() -> None:
 
 
 def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, tmp_path: Path) -> None:
-    samples = every_sample(demo_runs / "rl_logging_board", tmp_path)
+    samples = every_sample(demo_runs / "other_formats/rl_logging_board", tmp_path)
     with_reference = [sample for sample in samples if any(one.name == "ref_logprobs" for one in sample.series)]
     assert with_reference
     for sample in with_reference:

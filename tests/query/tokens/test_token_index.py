@@ -40,7 +40,12 @@ Samples: TypeAlias = dict[tuple[str, int], list[tuple[Sample, dict[str, Floats]]
 def runs() -> list[Path]:
     """Every sample run whose samples may have token series. Annotations complete those of two."""
     native, prime = DATA / "native", DATA / "prime_rl"
-    demo = (RUNS / "tiny_grpo", RUNS / "rl_logging_board" / "gen_train_toy", RUNS / "relax", RUNS / "verl_math")
+    demo = (
+        RUNS / "tiny_grpo",
+        RUNS / "other_formats/rl_logging_board" / "gen_train_toy",
+        RUNS / "other_formats/relax",
+        RUNS / "other_formats/verl_math",
+    )
     generic = (path for path in sorted((DATA / "generic").iterdir()))
     exports = (path for folder in ("mini", "exports") for path in sorted((prime / folder).iterdir()))
     return [native / "small", prime / "traces" / "run_wordle", *exports, *demo, *generic]
@@ -162,7 +167,7 @@ def is_worst(
 
 
 def test_of_a_group_and_of_a_sample_the_samples_are_read(tmp_path: Path) -> None:
-    with opened(RUNS / "rl_logging_board" / "gen_train_toy", tmp_path) as library:
+    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
         run = library.runs[0]
         key = query.samples(run, SampleQuery(limit=1)).samples[0].key
         of_group = SampleQuery(splits=(key.split,), step_min=key.step, step_max=key.step, group=key.group)
@@ -179,7 +184,11 @@ def test_of_a_group_and_of_a_sample_the_samples_are_read(tmp_path: Path) -> None
 
 
 def test_token_ids_and_strings_come_from_the_index(tmp_path: Path) -> None:
-    for path in (RUNS / "rl_logging_board" / "gen_train_toy", DATA / "prime_rl" / "exports", DATA / "native" / "small"):
+    for path in (
+        RUNS / "other_formats/rl_logging_board" / "gen_train_toy",
+        DATA / "prime_rl" / "exports",
+        DATA / "native" / "small",
+    ):
         with opened(path, tmp_path) as library:
             for run in library.runs:
                 assert run.wait_all(60)
@@ -432,7 +441,7 @@ def trained_strings(run: OpenRun, sample: Sample) -> set[str]:
 
 
 def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Path) -> None:
-    with opened(RUNS / "rl_logging_board" / "gen_train_toy", tmp_path) as library:
+    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         largest = {

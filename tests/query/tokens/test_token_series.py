@@ -55,7 +55,7 @@ def agrees(run: OpenRun, split: str, step: int) -> None:
 
 
 def test_of_the_toy_run_every_step_agrees_with_its_samples(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "rl_logging_board" / "gen_train_toy", tmp_path) as library:
+    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
         run = library.runs[0]
         for step in range(3):
             agrees(run, "train", step)
@@ -81,7 +81,7 @@ def test_over_several_pieces_and_in_a_growing_file_it_is_the_same(
     grid: int, pieces: int, tails: int, demo_runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(grids, "GRID_BYTES", grid)
-    (toy,) = (demo_runs / "rl_logging_board" / "gen_train_toy").glob("*.jsonl")
+    (toy,) = (demo_runs / "other_formats/rl_logging_board" / "gen_train_toy").glob("*.jsonl")
     lines = toy.read_bytes().splitlines(keepends=True)
     file = tmp_path / "toy" / toy.name
     file.parent.mkdir()
@@ -112,7 +112,7 @@ def test_tokens_of_an_earlier_attempt_carry_its_number(tmp_path: Path) -> None:
 
 
 def test_a_curve_of_a_token_series(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "rl_logging_board" / "gen_train_toy", tmp_path) as library:
+    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
         run = library.runs[0]
         points = query.series(run, "kl")
         assert [(point.split, point.step, point.stats.count) for point in points] == [

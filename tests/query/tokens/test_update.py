@@ -215,7 +215,7 @@ def test_discarded_samples_are_left_out_for_the_step_does_nothing_to_them() -> N
 
 
 def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path) -> None:
-    with rolloupe.open(demo_runs / "relax", index_dir=tmp_path) as runs:
+    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=tmp_path) as runs:
         (run,) = runs
         (step, *_) = [one.step for one in run.steps("train")]
         found = run.update(step, "ppo", split="train")

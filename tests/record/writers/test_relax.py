@@ -60,7 +60,7 @@ def as_relax(row: dict[str, Any]) -> SimpleNamespace:
 
 @pytest.mark.parametrize("step", [0, 1, 2])
 def test_rows_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path, step: int) -> None:
-    theirs = demo_runs / "relax/rollout_result/train" / f"{step}.jsonl"
+    theirs = demo_runs / "other_formats/relax/rollout_result/train" / f"{step}.jsonl"
     made = [as_relax(json.loads(line)) for line in theirs.read_text(encoding="utf-8").splitlines()]
     save_rollout_result_jsonl(tmp_path / "rollout_result", step, made, strict=True)
     assert (tmp_path / f"rollout_result/train/{step}.jsonl").read_bytes() == theirs.read_bytes()
@@ -68,7 +68,7 @@ def test_rows_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path, step: i
 
 @pytest.mark.parametrize("step", [0, 1, 2])
 def test_evaluations_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path, step: int) -> None:
-    theirs = demo_runs / "relax/rollout_result/eval" / f"{step}.jsonl"
+    theirs = demo_runs / "other_formats/relax/rollout_result/eval" / f"{step}.jsonl"
     data: dict[str, dict[str, list[Any]]] = {}
     for line in theirs.read_text(encoding="utf-8").splitlines():
         row = json.loads(line)

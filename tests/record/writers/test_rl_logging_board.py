@@ -23,7 +23,7 @@ def lines(path: Path) -> list[dict[str, object]]:
 
 
 def test_the_poems_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path) -> None:
-    theirs = read_bytes(alone(demo_runs / "rl_logging_board/eval_poem_task/data.jsonl.zst"))
+    theirs = read_bytes(alone(demo_runs / "other_formats/rl_logging_board/eval_poem_task/data.jsonl.zst"))
     made = [json.loads(line) for line in theirs.splitlines()]
     for step in dict.fromkeys(row["step"] for row in made):
         assert isinstance(step, int)
@@ -32,7 +32,7 @@ def test_the_poems_are_written_byte_for_byte(demo_runs: Path, tmp_path: Path) ->
 
 
 def test_token_arrays_are_written_as_they_are(demo_runs: Path, tmp_path: Path) -> None:
-    source = demo_runs / "rl_logging_board/gen_train_toy"
+    source = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     made = lines(source / "rank_0.jsonl")
     for step in range(3):
         save_rollout_jsonl(tmp_path, step, [row for row in made if row["step"] == step], strict=True)

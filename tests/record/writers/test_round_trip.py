@@ -108,7 +108,8 @@ def test_every_sample_is_there_and_what_it_lost_was_said(
 def test_files_of_the_layout_itself_lose_nothing(
     layout: str, place: str | None, demo_runs: Path, tmp_path: Path
 ) -> None:
-    source = DATA / place if place else demo_runs / ("relax" if layout == "relax" else "rl_logging_board/gen_train_toy")
+    ours = {"relax": "relax", "rl_logging_board": "rl_logging_board/gen_train_toy"}
+    source = DATA / place if place else demo_runs / "other_formats" / ours[layout]
     theirs = samples(only_run(source))
     writer = writer_of(layout, tmp_path)
     for key in dict.fromkeys((one.row.split, one.row.step) for one in theirs):
@@ -187,7 +188,7 @@ def test_relaxs_rows_are_read_as_they_were(
 
 
 def test_evaluations_share_a_file_and_are_told_apart(demo_runs: Path, tmp_path: Path) -> None:
-    some = [one for one in samples(only_run(demo_runs / "relax")) if one.row.step == 0]
+    some = [one for one in samples(only_run(demo_runs / "other_formats/relax")) if one.row.step == 0]
     writer = writer_of("relax", tmp_path)
     for split in ("train", "eval/aime24", "eval/gsm8k", "eval/default"):
         writer.write(split, 0, [one for one in some if one.row.split == split])
@@ -198,7 +199,7 @@ def test_evaluations_share_a_file_and_are_told_apart(demo_runs: Path, tmp_path: 
 
 @pytest.mark.parametrize("split", ["eval/poems", "eval/../up", "eval/a/b", "eval/\x00", "odd"])
 def test_an_evaluation_of_the_board_lies_beside_training(demo_runs: Path, tmp_path: Path, split: str) -> None:
-    some = samples(only_run(demo_runs / "rl_logging_board/gen_train_toy"))[:2]
+    some = samples(only_run(demo_runs / "other_formats/rl_logging_board/gen_train_toy"))[:2]
     writer = writer_of("rl_logging_board", tmp_path / "run")
     writer.write("train", 0, some)
     for one in some:

@@ -100,7 +100,7 @@ def test_samples_of_other_layouts_are_read_back(name: str, tmp_path: Path) -> No
 
 
 def test_what_the_layout_cannot_hold_is_said(demo_runs: Path, tmp_path: Path) -> None:
-    (run,) = [one for one in runs(demo_runs / "rl_logging_board") if one.name == "gen_train_toy"]
+    (run,) = [one for one in runs(demo_runs / "other_formats/rl_logging_board") if one.name == "gen_train_toy"]
     before = samples(run)
     left = convert(before, tmp_path / "out")
     names = {one.name for sample in before for one in sample.series}

@@ -25,5 +25,5 @@ os._exit(0)
 @pytest.mark.parametrize("name", STARTS)
 def test_numpy_is_whole_before_a_second_thread_needs_it(name: str, tmp_path: Path) -> None:
     program = PROGRAM.format(start=STARTS[name])
-    command = [sys.executable, "-c", program, str(RUNS / "relax"), str(tmp_path / "index")]
+    command = [sys.executable, "-c", program, str(RUNS / "other_formats/relax"), str(tmp_path / "index")]
     assert subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout == "False\n"

@@ -11,7 +11,8 @@ from rolloupe.demo import RUNS
 from tests.cli.support import rolloupe as command
 from tests.storage.remote.s3 import Bucket
 
-RELAX = Path(RUNS) / "relax"
+OTHERS = Path(RUNS) / "other_formats"
+RELAX = OTHERS / "relax"
 SMALL = ("relax", "rl_logging_board", "trackio", "trl", "verl_math")
 """Bundled runs as lines, compressed lines, a database of SQLite and Parquet."""
 
@@ -29,10 +30,10 @@ def facts(runs: Runs) -> dict[str, object]:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_every_kind_of_file_is_read_as_on_a_disk(bucket: Bucket, tmp_path: Path, name: str) -> None:
-    bucket.upload(Path(RUNS) / name, f"runs/{name}")
-    with rolloupe.open(Path(RUNS) / name, index_dir=tmp_path / "local") as local:
+    bucket.upload(OTHERS / name, f"runs/{name}")
+    with rolloupe.open(OTHERS / name, index_dir=tmp_path / "local") as local:
         expected = facts(local)
-        paths = {run.id: os.path.relpath(run.path, RUNS) for run in local}
+        paths = {run.id: os.path.relpath(run.path, OTHERS) for run in local}
     with rolloupe.open(f"{bucket.url}/runs/{name}", index_dir=tmp_path / "remote") as remote:
         assert facts(remote) == expected
         assert {run.id: run.path for run in remote} == {run: f"{bucket.url}/runs/{path}" for run, path in paths.items()}

@@ -137,6 +137,10 @@ export interface RunItem {
   format: string;
   reason: string;
   path: string;
+  /** What a bundled run holds, in a sentence; empty for all others. */
+  about: string;
+  /** The heading of a bundled run in the list of runs; empty for all others. */
+  group: string;
   splits: SplitItem[];
   problems: number;
   may_report: boolean;
@@ -196,6 +200,8 @@ export interface RunsReply {
   searching: boolean;
   /** Name and version of the server. */
   program: string;
+  /** The run that the start page leads to; empty: the list of runs. */
+  opens_on: string;
 }
 
 /** `GET /api/runs/{run}/steps?split=`: parallel columns, one entry for each step, in ascending order. */

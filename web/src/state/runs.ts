@@ -9,6 +9,8 @@ import { asApiError } from "./browser/login";
 export const runs = signal<readonly RunItem[] | null>(null);
 export const notes = signal<readonly NoteView[]>([]);
 export const program = signal("");
+/** The run that the start page leads to; empty: the list of runs. */
+export const opensOn = signal("");
 /** True while the server still looks for runs. */
 export const isSearching = signal(false);
 export const runsError = signal<ApiError | null>(null);
@@ -32,6 +34,7 @@ export async function loadRuns(): Promise<void> {
     for (const one of reply.runs) updatedAt.set(one.id, performance.now());
     news.clear();
     isSearching.value = reply.searching;
+    opensOn.value = reply.opens_on;
     runs.value = reply.runs;
     notes.value = reply.notes;
     program.value = reply.program;

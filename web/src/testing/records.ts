@@ -120,6 +120,8 @@ export function runItem(more: Partial<RunItem> = {}): RunItem {
     format: "relax",
     reason: "",
     path: "/r",
+    about: "",
+    group: "",
     problems: 0,
     may_report: false,
     has_metrics_alone: false,

@@ -27,19 +27,20 @@ class DemoIndexOptions:
 def demo(asked: DemoOptions, server: ViewerOptions, index: DemoIndexOptions) -> None:
     """Show runs that come with Rolloupe.
 
-    The runs are small. Some are real, others come from the framework's own writer; the README.md next to them says
-    which. The options are those of `rolloupe view`.
+    The page opens on a small training run; a press on its name leads to the others, among them long reasoning, agents
+    with tools, and images. The README.md next to the runs has their origins and licences. The options are those of
+    `rolloupe view`.
 
     Examples:
       rolloupe demo  # Look around
       rolloupe demo --tui  # In this terminal
       rolloupe demo --port 8090 --no-browser  # On this port; only print the address
     """
-    from rolloupe.demo import FIRST, RUNS, dated
+    from rolloupe.demo import DEMO_RUNS, FIRST, RUNS, dated
 
     dated()
-    place = RunPaths((str(FIRST), str(RUNS)), index.index_dir)
+    place = RunPaths(tuple(str(RUNS / run.folder) for run in DEMO_RUNS), index.index_dir)
     if asked.in_terminal:
         tui.start(place, mask=tui.MASK, state_dir=server.state_dir)
     else:
-        serve(place, server)
+        serve(place, server, opens_on=FIRST.name)

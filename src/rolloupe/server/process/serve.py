@@ -92,8 +92,12 @@ CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
 
-def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False, mask_str: str = "") -> None:
+def serve(
+    place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False, mask_str: str = "", opens_on: str = ""
+) -> None:
     """Show the runs at some paths until interrupted, or the one run that the place names.
+
+    The start page leads to the run `opens_on`, or is the list of runs.
 
     With `over_ssh`, the server reads the token from standard input, and ends when that closes. A command line would
     show the token to everybody on the machine, and the viewer would outlive a lost connection.
@@ -111,6 +115,7 @@ def serve(place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False, ma
         allow_hosts=hosts_of(options.allow_hosts),
         cors=origins_of(options.cors),
         state_dir=options.state_dir,
+        opens_on=opens_on,
         cache_memory_mb=options.cache_memory_mb,
         cache_entries=options.cache_entries,
         mask_str=mask_str,

@@ -55,7 +55,8 @@ async def runs(request: Request) -> Response:
         notes = [NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         with query.listing_once():  # each asks several times which files a run has
             found = run_items.run_items(library.runs)
-        return RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM)
+        opens_on = context.settings.opens_on
+        return RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM, opens_on=opens_on)
 
     reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
     context.events.look_on()

@@ -3,7 +3,7 @@
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import { hasStep, type Page } from "../../lib/address/address";
-import { isSearching, placeOf, runOf, runs } from "../runs";
+import { isSearching, opensOn, placeOf, runOf, runs } from "../runs";
 
 /** Pages that need a step. */
 const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
@@ -14,6 +14,17 @@ export function startComplete(session: Session): void {
     const alike = runOf(run) === undefined ? (runs.value ?? []).filter(({ name }) => name === run) : [];
     const [only] = alike; // the server of a team has longer ids, and knows a run by its name, too
     if (only !== undefined && alike.length === 1) untracked(() => session.place.go({ run: only.id }, "replace"));
+  });
+  // The start page may lead to a run. After a reload, and on the way back, the list stays.
+  const [opening] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
+  let isStart = opening?.type === "navigate";
+  session.effect(() => {
+    const { page, ask } = session.place.now.value;
+    const run = opensOn.value;
+    if (!isStart || runs.value === null) return;
+    isStart = false;
+    if (run !== "" && page === "runs" && Object.keys(ask).length === 0)
+      untracked(() => session.place.go({ page: "rollouts", run }, "replace"));
   });
   // Whether a run has metrics alone is known once its files are read.
   let unread = "";

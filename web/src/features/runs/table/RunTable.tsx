@@ -11,6 +11,7 @@ import style from "./RunTable.module.css";
 const ROW_PX = 44;
 const NARROW_ROW_PX = 76;
 const HEAD_PX = 32;
+const GROUP_PX = 44;
 /** How often relative times are updated. */
 const TICK_MS = 5000;
 const MOVES: Record<string, (at: number, last: number) => number> = {
@@ -53,11 +54,16 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
     : fitting(widthPx, keys.slice(0, telling), differing, metric);
   const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
   const opened = shown === null ? -1 : items.findIndex(({ id }) => id === shown.id);
+  /** The heading above a row that begins a group; empty elsewhere, and in another order than that of the server. */
+  const headingOf = (row: number): string => {
+    const group = items[row]?.group ?? "";
+    return sort !== null || group === items[row - 1]?.group ? "" : group;
+  };
   const virtual = useVirtual({
     count: items.length,
     scroller,
-    height: (row) => rowPx + (row === opened ? morePx : 0),
-    shape: `${rowPx} ${opened} ${morePx}`,
+    height: (row) => (headingOf(row) === "" ? 0 : GROUP_PX) + rowPx + (row === opened ? morePx : 0),
+    shape: `${rowPx} ${opened} ${morePx} ${items.findIndex((_, row) => headingOf(row) !== "")}`,
     margin: marginPx,
   });
 
@@ -140,6 +146,8 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
                 key={item.id}
                 {...{ item, columns, template, keys, differing, isNarrow, rowPx }}
                 row={index}
+                heading={headingOf(index)}
+                headingPx={GROUP_PX}
                 top={start - marginPx}
                 shown={shown?.id === item.id ? shown.what : null}
                 show={(what) => show(what === null ? null : { id: item.id, what })}

@@ -32,6 +32,9 @@ interface Props {
   isNarrow: boolean;
   rowPx: number;
   row: number;
+  /** The heading of the group that begins here; empty elsewhere. */
+  heading: string;
+  headingPx: number;
   top: number;
   shown: Shown["what"] | null;
   show: (what: Shown["what"] | null) => void;
@@ -52,6 +55,8 @@ export function RunTableRow({
   isNarrow,
   rowPx,
   row,
+  heading,
+  headingPx,
   top,
   shown,
   show,
@@ -63,6 +68,7 @@ export function RunTableRow({
   const whole = useRef<HTMLDivElement>(null);
   const name = nameOf(item);
   const { note, hidden } = runMark(item.id);
+  const line = note === "" ? item.about : note;
   const to = placeOf(item);
   const tabIndex = isStop ? 0 : -1;
   // A value is above the link of the row, so that it can have its own title; a press on it follows the link.
@@ -84,6 +90,11 @@ export function RunTableRow({
       ref={whole}
       onFocusIn={onFocus}
     >
+      {heading !== "" && (
+        <div role="rowheader" class={style["group"]} style={{ height: `${headingPx}px` }}>
+          {heading}
+        </div>
+      )}
       <div
         class={style["line"]}
         style={isNarrow ? { height: `${rowPx}px` } : { height: `${rowPx}px`, gridTemplateColumns: template }}
@@ -111,7 +122,7 @@ export function RunTableRow({
           <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
           <span class={style["words"]}>
             <a
-              class={`${style["link"]} ${note === "" ? "" : style["noted"]} ${hidden ? "quiet" : ""}`}
+              class={`${style["link"]} ${line === "" ? "" : style["noted"]} ${hidden ? "quiet" : ""}`}
               href={session.place.href(to)}
               onClick={session.place.onLink(to)}
               tabIndex={tabIndex}
@@ -119,9 +130,9 @@ export function RunTableRow({
             >
               <Text text={name} />
             </a>
-            {note !== "" && (
-              <small class="clip" title={harmless(note)}>
-                <Text text={note} />
+            {line !== "" && (
+              <small class="clip" title={harmless(line)}>
+                <Text text={line} />
               </small>
             )}
           </span>
