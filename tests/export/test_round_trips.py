@@ -108,8 +108,9 @@ def test_whatever_differs_was_said(name: str, layout: str, demo_runs: Path, tmp_
 @pytest.mark.parametrize(
     ("name", "middle", "said"),
     [
-        ("relax", "native", set()), ("relax", "relax", set()), ("prime_rl/exports/v4_pr2641", "prime_rl", set()),
-        ("rl_logging_board/eval_poem_task", "native", set()),
+        ("other_formats/relax", "native", set()), ("other_formats/relax", "relax", set()),
+        ("prime_rl/exports/v4_pr2641", "prime_rl", set()),
+        ("other_formats/rl_logging_board/eval_poem_task", "native", set()),
         ("tiny_grpo", "native", {f"sample metric {name}_log_ratio (added)" for name in ("avg", "sum")}),
     ],
 )  # fmt: skip

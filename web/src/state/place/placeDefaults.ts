@@ -17,7 +17,7 @@ export function startComplete(session: Session): void {
   });
   // The start page may lead to a run. After a reload, and on the way back, the list stays.
   const [opening] = performance.getEntriesByType("navigation") as PerformanceNavigationTiming[];
-  let isStart = opening?.type === "navigate";
+  let isStart = opening?.type === "navigate" && location.pathname === new URL(document.baseURI).pathname;
   session.effect(() => {
     const { page, ask } = session.place.now.value;
     const run = opensOn.value;
