@@ -103,6 +103,16 @@ class Driver:
             await asyncio.sleep(0.01)
         raise TimeoutError("the screen does not know that the run is indexed")
 
+    async def briefed(self) -> None:
+        """Wait until the band above the samples has its sentences."""
+        await self.rest()
+        for _ in range(3000):
+            await self.settle()
+            if self.rollouts.brief.brief is not None:
+                return
+            await asyncio.sleep(0.01)
+        raise TimeoutError("the brief is not there")
+
     async def press(self, *keys: str) -> str:
         """Press keys, one after another; returns what the screen shows then."""
         for key in keys:

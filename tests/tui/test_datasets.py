@@ -42,7 +42,7 @@ async def test_a_dataset_within_a_split(run: Path, tmp_path: Path) -> None:
         assert [line.split()[0] for line in me.rows("pick-rows")] == ["all", "code", "math"]
         await me.type("math")
         assert "Sample 1 of 2" in await me.press("enter") and me.shown == "train/0/1/0"
-        assert "6 dataset math" in " ".join(me.text.split()) and " math " in me.lines[1]
+        assert "6 dataset math" in " ".join(me.text.split()) and " math " in me.lines[4]
         assert me.shown == "train/0/1/0" and "Sample 2 of 2" in await me.press("n") and me.shown == "train/0/3/0"
         await me.press("N")
         assert me.rollouts.nav.shown.note == "This step has no samples of math · 6 chooses another dataset."

@@ -103,7 +103,7 @@ async def test_every_screen_is_as_it_was(size: tuple[int, int], theme: str, tmp_
     seen: set[type] = set()
 
     async with terminal(RUNS / "tiny_grpo", tmp_path, size, theme=theme, index=demo_index) as me:
-        await me.rest()
+        await me.briefed()
         for name, keys in SCENES.items():
             await me.press(*keys.split())
             seen.add(type(me.app.screen))

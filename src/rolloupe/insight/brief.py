@@ -13,7 +13,7 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import RunCurves, counted, step_noise
+from rolloupe.insight.curves import CurveName, RunCurves, counted, step_noise
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
 from rolloupe.query.engine.names import EVALS, is_asked
@@ -51,10 +51,9 @@ class Evidence(Struct, frozen=True, kw_only=True):
     descending: bool = False
     discarded: bool = False
     """True if the samples were discarded."""
-    curve: str = ""
-    """The name of a curve."""
+    curve: CurveName | None = None
     finding: str = ""
-    """The phrase or the behaviour of a finding."""
+    """The phrase or the behaviour of a finding, or a rule that samples break."""
     samples: list[str] = []
     """The ids of some samples, the clearest first."""
 
@@ -123,9 +122,19 @@ class Windows(NamedTuple):
         return float(self.means.max())
 
     @property
+    def best_place(self) -> int:
+        """Where in the steps the best window begins."""
+        return int(self.means.argmax())
+
+    @property
     def best_step(self) -> int:
         """The last step of the best window."""
-        return self.steps[int(self.means.argmax()) + self.width - 1]
+        return self.steps[self.best_place + self.width - 1]
+
+    @property
+    def over(self) -> str:
+        """Says what the means are of; empty for single steps."""
+        return f" (means of {self.width} steps)" if self.width > 1 else ""
 
 
 def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations: Floats) -> Windows:
@@ -151,21 +160,22 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     windows = windows_of(numbers, means, counts, spreads)
     (early, late), best = windows.ends, windows.best
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
-    evidence = Evidence(page="metrics", split=split, curve="reward")
+    evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", "reward"))
     rank = 6
     if len(known) == 1:
         text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
     elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), float(np.median(spreads))):
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
-        text = f"The reward was best at step {peak} and has fallen since: {_change(best, late)}{share}."
-        evidence = Evidence(page="rollouts", split=split, sort="reward")
+        begin = windows.best_place
+        peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
+        change = f"{_change(best, late)}{windows.over}{share}"
+        text = f"The reward was best at step {peak} and has fallen since: {change}."
         rank, first = 0, windows.best_step
     elif abs(late - early) > CHANGE * windows.error:
         word, rank = ("rose", 6) if late > early else ("fell", 1)
-        over = f" (means of {windows.width} steps)" if windows.width > 1 else ""
-        text = f"The reward {word} from {_figure(early)} to {_figure(late)}{over}; it is best at step {peak}."
+        text = f"The reward {word} from {_figure(early)} to {_figure(late)}{windows.over}; it is best at step {peak}."
     else:
-        text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}."
+        text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}{windows.over}."
     yield rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
 
 
@@ -199,10 +209,10 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
 
 
 def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
-    known = [step for step in summary.steps if step.correct is not None and step.samples > step.without]
+    known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
     if len(known) < 2:
         return None
-    shares = np.array([step.correct for step in known], float)
+    shares = np.array([step.pass_at[0] for step in known], float)
     counts = np.array([step.samples - step.without for step in known], float)
     pooled = float((shares * counts).sum() / counts.sum())
     deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
@@ -210,9 +220,10 @@ def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
     (early, late), begin = windows.ends, known[0].step
     if windows.best - late > BEST * windows.error:
         rank, begin = 1, windows.best_step
-        text = f"was best at step {begin} and has fallen since: {_change(windows.best, late, _share)} correct."
+        change = _change(windows.best, late, _share)
+        text = f"was best at step {begin} and has fallen since: {change} correct{windows.over}."
     elif late - early > CHANGE * windows.error:
-        rank, text = STEADY - 1, f"rose from {_share(early)} to {_share(late)} correct."
+        rank, text = STEADY - 1, f"rose from {_share(early)} to {_share(late)} correct{windows.over}."
     else:
         rank, text = STEADY, _change(early, late, _share)
     name = summary.split.removeprefix("eval/")
@@ -236,7 +247,7 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
 def _data(run: OpenRun) -> Iterator[Ranked]:
     for broken in lint(run, LintQuery()).broken[:1]:
         if broken.is_certain:
-            evidence = Evidence(page="rollouts", samples=broken.samples)
+            evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
             yield 1, BriefSentence(text=broken.text, kind="data", evidence=evidence)
 
 
@@ -244,9 +255,8 @@ def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
     """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint."""
     for rule, alarm in check(RunCurves(run), OWN).raised[:1]:
         evidence = Evidence(
-            page="rollouts" if alarm.where or not alarm.curves else "metrics", split=alarm.split, where=alarm.where,
-            sort=alarm.sort, descending=alarm.descending, discarded=alarm.discarded,
-            curve=alarm.curves[0].name if alarm.curves else "",
+            page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
+            descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         rank = 1 if rule.severity == "error" else 4 if is_first else 8

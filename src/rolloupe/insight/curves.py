@@ -23,6 +23,11 @@ class CurveName(Struct, frozen=True):
     source: str = ""
     """The evaluation; empty for all other curves."""
 
+    def names(self, curve: CurveQuery) -> bool:
+        """Return whether this is the name of a curve."""
+        is_of_evaluation = self.kind != "eval" or self.source == curve.source
+        return (self.kind, self.name) == (curve.kind, curve.name) and is_of_evaluation
+
 
 def step_noise(values: Floats) -> float:
     """Return the standard deviation of a curve's noise, from the differences of neighbours, robust against jumps."""

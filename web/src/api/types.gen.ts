@@ -1414,9 +1414,8 @@ export interface Evidence {
   descending: boolean;
   /** True if the samples were discarded. */
   discarded: boolean;
-  /** The name of a curve. */
-  curve: string;
-  /** The phrase or the behaviour of a finding. */
+  curve: CurveName | null;
+  /** The phrase or the behaviour of a finding, or a rule that samples break. */
   finding: string;
   /** The ids of some samples, the clearest first. */
   samples: string[];

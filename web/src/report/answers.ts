@@ -1,7 +1,7 @@
 /** Answers the requests of the page from the samples in the file. */
 
 import { answerWith } from "../api/client";
-import type { SampleReply, Alternative, TurnView, WireNumber } from "../api/types.gen";
+import type { SampleReply, Alternative, BriefSentence, TurnView, WireNumber } from "../api/types.gen";
 
 /** A sample of the report. What belongs to tokens is base64 of compressed bytes. */
 export interface ReportSample {
@@ -60,6 +60,8 @@ export interface ReportData {
 /** Findings about the whole run, in sentences; their samples may be outside the file. */
 export interface Insight {
   note: string;
+  /** What is worth knowing of the run, in at most three sentences. */
+  brief: readonly { kind: BriefSentence["kind"]; text: string; samples: readonly string[] }[];
   findings: readonly { kind: string; meaning: string; text: string; samples: readonly string[] }[];
   /** Set aside by a person, with the reason. */
   aside: readonly string[];

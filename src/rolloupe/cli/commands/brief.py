@@ -4,8 +4,6 @@ from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import show_line, tell
 
-KINDS = {"reward": "reward", "held_out": "held out", "paid_for": "paid for", "data": "data", "curves": "curves"}
-
 
 @asks("brief")
 def brief(answers: Answers) -> int:
@@ -32,7 +30,7 @@ def brief(answers: Answers) -> int:
         if len(answers.runs) > 1:
             show_line((run.id, "bold"))
         for sentence in found.sentences:
-            tell(f"{KINDS[sentence.kind]:>8}  {sentence.text}")
+            tell(f"{sentence.kind.replace('_', ' '):>8}  {sentence.text}")
         if not found.sentences:
             tell(f"{run.id} has no sample with a reward, and nothing else stands out.")
     return OK if shown else NOTHING

@@ -88,8 +88,8 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
     the model wrote is shown as text and never executed. It has a list of the samples with a filter box, their
     transcripts, and their tokens coloured by any series, or as the step pushed them. It prints well.
 
-    Above the list are the results of `rolloupe findings`, `parts` and `lint` for all steps of the split, with links to
-    their samples in the file. --no-findings leaves it out, and does not wait for the index of texts.
+    Above the list are the brief, and the results of `rolloupe findings`, `parts` and `lint` for all steps of the split,
+    with links to their samples in the file. --no-findings leaves them out, and does not wait for the index of texts.
 
     With --json, the object has run, files, samples, tokens and size_bytes. With -o -, it goes to standard error, as
     does every message.

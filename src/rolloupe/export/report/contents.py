@@ -14,12 +14,13 @@ from rolloupe import text, tokens
 from rolloupe.derive.base import KL
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
+from rolloupe.insight.brief import brief
 from rolloupe.insight.findings import findings
 from rolloupe.insight.lint import lint
 from rolloupe.insight.reward_components import parts
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.query import TokenPage, token_page
-from rolloupe.questions import FindingQuery, LintQuery, PartQuery
+from rolloupe.questions import BriefQuery, FindingQuery, LintQuery, PartQuery
 from rolloupe.wire.encoding import Number, number
 
 
@@ -42,11 +43,21 @@ class ReportedRule(Struct, kw_only=True):
     samples: Sequence[str]
 
 
+class ReportedSentence(Struct, kw_only=True):
+    """A sentence of the brief, with the ids of the samples that show it."""
+
+    kind: str
+    text: str
+    samples: Sequence[str]
+
+
 class ReportedInsight(Struct, kw_only=True):
     """What a report says of a split, in sentences; the samples may lie outside the report."""
 
     note: str
     """The extent of the scan, and, without findings, what it could have found."""
+    brief: Sequence[ReportedSentence]
+    """What is worth knowing of the run, in at most three sentences."""
     findings: Sequence[ReportedFinding]
     aside: Sequence[str]
     """Findings that a person dismissed as no hack, with their reasons if the report may show them."""
@@ -68,6 +79,11 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         return None
     return ReportedInsight(
         note=text.clean(f"{found.split}: {found.note}"),
+        brief=[
+            ReportedSentence(kind=one.kind, text=text.clean(one.text), samples=one.evidence.samples)
+            for one in brief(run, BriefQuery(split=found.split)).sentences
+            if one.evidence.finding not in aside
+        ],
         findings=[
             ReportedFinding(
                 kind=finding.kind, meaning=found.meanings[finding.kind], text=text.clean(finding.text),

@@ -29,8 +29,10 @@ class EvalsScreen(BackScreen[SampleKey]):
 
     KEYS = EVAL_KEYS
 
-    def __init__(self, rollouts: "Rollouts") -> None:
+    def __init__(self, rollouts: "Rollouts", split: str = "") -> None:
         super().__init__(rollouts)
+        self._first = split
+        """The evaluation that the cursor begins at."""
         self._evals: list[EvalSummary] = []
         self._is_read = False
         self._grid: PromptGrid | None = None
@@ -44,7 +46,8 @@ class EvalsScreen(BackScreen[SampleKey]):
 
         def take(evals: list[EvalSummary]) -> None:
             self._evals, self._is_read = evals, True
-            self._show(0)
+            splits = [one.split for one in evals]
+            self._show(splits.index(self._first) if self._first in splits else 0)
 
         self.ask("evals", lambda: query.evals(run), take)
 

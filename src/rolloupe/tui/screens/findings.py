@@ -42,6 +42,8 @@ class FindingRow(NamedTuple):
     facts: str
     samples: list[tuple[str, str]]
     """The ids of its samples, and what each sample shows."""
+    name: str = ""
+    """The finding's, or the rule's."""
     is_aside: bool = False
 
 
@@ -50,8 +52,11 @@ class FindingsScreen(BackScreen[SampleKey]):
 
     KEYS = FINDING_KEYS
 
-    def __init__(self, rollouts: "Rollouts") -> None:
+    def __init__(self, rollouts: "Rollouts", split: str = "", name: str = "") -> None:
         super().__init__(rollouts)
+        self._split = split or rollouts.nav.place.split
+        self._wanted = name
+        """The finding, or the rule, that the cursor begins at."""
         self._findings: RunFindings | None = None
         self._lint: RunLint | None = None
         self._problems: list[Problem] = []
@@ -64,7 +69,7 @@ class FindingsScreen(BackScreen[SampleKey]):
 
     def on_mount(self) -> None:
         """Ask for both, once every sample has its derived metrics."""
-        run, split = self.session.run, self.rollouts.nav.place.split
+        run, split = self.session.run, self._split
 
         def aside() -> dict[str, FindingAside]:
             state = self.rollouts.bookmarks.state()
@@ -105,19 +110,21 @@ class FindingsScreen(BackScreen[SampleKey]):
         rows = [row_of_finding(finding, aside.get(finding.name)) for finding in findings]
         for broken in self._lint.broken if self._lint else []:
             tag, samples = "certain" if broken.is_certain else "look", [(name, "") for name in broken.samples]
-            rows.append(FindingRow(tag, broken.text, f"rule {broken.rule}", samples))
+            rows.append(FindingRow(tag, broken.text, f"rule {broken.rule}", samples, broken.rule))
         for problem in self._problems[:PROBLEMS]:
             where = "" if problem.start is None else f", bytes {problem.start:,} to {problem.stop or problem.start:,}"
             rows.append(FindingRow("problem", problem.reason, f"{problem.source}{where}", []))
         self._rows = sorted(rows, key=lambda row: row.is_aside)
         height = NARROW_LINES if self.has_class("narrow") else WIDE_LINES
         at = self._rows.index(chosen) if chosen in self._rows else 0  # later rows may be inserted before it
+        wanted = [number for number, row in enumerate(self._rows) if row.name and row.name == self._wanted]
+        if wanted:
+            at, self._wanted = wanted[0], ""
         self.rows.fill(len(self._rows), self._row, at, height=height)
         self.redraw("title")
 
     def title_lines(self, width: int) -> list[Line]:
-        split = self.rollouts.nav.place.split
-        lines = [cut([(" Findings and data quality  ", STRONG), safe(split, ACCENT)], width)]
+        lines = [cut([(" Findings and data quality  ", STRONG), safe(self._split, ACCENT)], width)]
         at = self.session.run.progress()
         is_read = at.phase == "scalars" and at.total_bytes
         share = f"Indexing the samples, {at.done_bytes / at.total_bytes:.0%} …" if is_read else "Indexing the texts …"
@@ -179,6 +186,6 @@ def row_of_finding(finding: "Finding", aside: FindingAside | None = None) -> Fin
     if aside is not None:
         text = f"{finding.title}{f': {aside.why}' if aside.why else ''}"
         facts = " · ".join(filter(None, (aside.by, f"{finding.kind}, {z}")))
-        return FindingRow("not a hack", text, facts, samples, is_aside=True)
+        return FindingRow("not a hack", text, facts, samples, finding.name, is_aside=True)
     of_correctness = "" if finding.correctness is None else f", on correctness {signed(finding.correctness)}"
-    return FindingRow(finding.kind, finding.text, f"{z}, effect {effect}{of_correctness}", samples)
+    return FindingRow(finding.kind, finding.text, f"{z}, effect {effect}{of_correctness}", samples, finding.name)

@@ -20,6 +20,7 @@ from rolloupe.tui.screens.over import BackScreen
 from rolloupe.tui.widgets.lines import LineBar, RowList
 
 if TYPE_CHECKING:
+    from rolloupe.insight.curves import CurveName
     from rolloupe.tui.screens.rollouts import Rollouts
 
 A = TypeVar("A")
@@ -157,8 +158,10 @@ class MetricsScreen(BackScreen[SplitStep]):
 
     KEYS = METRIC_KEYS
 
-    def __init__(self, rollouts: "Rollouts") -> None:
+    def __init__(self, rollouts: "Rollouts", curve: "CurveName | None" = None, step: int | None = None) -> None:
         super().__init__(rollouts)
+        self._wanted = curve
+        """The curve that the cursor begins at."""
         self._entries: list[CurveEntry] = []
         self._is_read = False
         self._answers: dict[str, Any] = {}
@@ -166,7 +169,7 @@ class MetricsScreen(BackScreen[SplitStep]):
         self._asked_of: set[str] = set()
         """The questions that were asked about the present state of the run."""
         self._version = ""
-        self._step = rollouts.nav.place.step
+        self._step = rollouts.nav.place.step if step is None else step
         """The chosen step: the cursor of every curve is on its nearest one."""
         self._drawn: tuple[int, PlotArea | None] = -1, None
         """The number of the drawn curve, and where it is."""
@@ -193,7 +196,11 @@ class MetricsScreen(BackScreen[SplitStep]):
         chosen = self._entries[self.rows.cursor].query if self._entries else None
         self._entries, self._is_read = entries, True
         self._asked_of.clear()
-        places = [number for number, entry in enumerate(entries) if entry.query == chosen]
+        if (wanted := self._wanted) is not None:
+            places = [number for number, entry in enumerate(entries) if wanted.names(entry.query)]
+        else:
+            places = [number for number, entry in enumerate(entries) if entry.query == chosen]
+        self._wanted = None
         self.rows.fill(len(entries), self._row, places[0] if places else 0)
         self.redraw("title", "chart")
 

@@ -247,6 +247,7 @@ class LiveRun:
             self._after_change(before, state)
         elif before is None and nav.shown.version != state.version:
             nav.again()
+        self._screen.brief.look(state)
         side = self._screen.side
         side.show_columns(state.columns[:3])
         side.fields.learn(column.name for column in state.catalogue.columns if column.source in ("metric", "tag"))

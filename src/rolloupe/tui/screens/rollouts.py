@@ -22,6 +22,7 @@ from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
 from rolloupe.tui.screens import pickers
+from rolloupe.tui.screens.brief import BriefBand
 from rolloupe.tui.screens.evals import EvalsScreen
 from rolloupe.tui.screens.find import Finder, SearchScreen
 from rolloupe.tui.screens.findings import FindingsScreen
@@ -88,6 +89,7 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield LineBar("header", lambda width: [self._run_line(width)], clicked=self._click_header)
+        yield BriefBand(self)
         with Horizontal(id="middle"):
             yield Sidebar(self)
             with Vertical(id="main"):
@@ -107,6 +109,10 @@ class Rollouts(PaneKeys, Screen[None]):
     @property
     def side(self) -> Sidebar:
         return self.query_one(Sidebar)
+
+    @property
+    def brief(self) -> BriefBand:
+        return self.query_one(BriefBand)
 
     @property
     def prompt(self) -> PromptLine:
@@ -377,6 +383,9 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def action_metrics(self) -> None:
         self.app.push_screen(MetricsScreen(self), self.nav.go_to_point)
+
+    def action_evidence(self, number: int) -> None:
+        self.brief.open(number)
 
     def action_palette(self) -> None:
         pickers.pick_action(self)

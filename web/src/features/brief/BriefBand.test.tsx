@@ -23,7 +23,7 @@ const sentence = (evidence: Partial<Evidence>, more: Partial<BriefSentence> = {}
     sort: "",
     descending: false,
     discarded: false,
-    curve: "",
+    curve: null,
     finding: "",
     samples: [],
     ...evidence,
@@ -42,6 +42,11 @@ const brief = (sentences: BriefSentence[]): Brief => ({
 
 it("a sentence leads to the page, the samples or the sample that show it", () => {
   expect(placeOf(sentence({}), "train")).toEqual({ page: "metrics", ask: {} });
+  expect(placeOf(sentence({ curve: { kind: "trainer", name: "optim/kl", source: "" } }), "train").ask).toEqual({
+    curve: "trainer/optim%2Fkl",
+  });
+  expect(placeOf(sentence({ page: "evals", split: "eval/a" }), "train").ask).toEqual({ of: "eval/a" });
+  expect(placeOf(sentence({ page: "findings", finding: "a phrase" }), "train").ask).toEqual({ finding: "a phrase" });
   expect(placeOf(sentence({ page: "rollouts", samples: ["train/1/0/0", "train/2/0/0"] }), "train")).toMatchObject({
     page: "rollouts",
     sample: "train/1/0/0",

@@ -4,12 +4,14 @@
 
 import type { Brief, BriefSentence } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
+import { keyOfCurve } from "../../lib/charts/catalogue";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import style from "./Brief.module.css";
 
-const KINDS: Readonly<Record<BriefSentence["kind"], string>> = {
+/** The kinds of sentences, in words. */
+export const KINDS: Readonly<Record<BriefSentence["kind"], string>> = {
   reward: "Reward",
   held_out: "Held out",
   paid_for: "Paid for",
@@ -52,8 +54,10 @@ function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }
 
 /** The place that shows the evidence of a sentence. */
 export function placeOf({ evidence, steps }: BriefSentence, split: string): Partial<Place> {
-  const { page, where, sort, descending, discarded, samples } = evidence;
-  if (page !== "rollouts") return { page, ask: {} };
+  const { page, curve, finding, where, sort, descending, discarded, samples } = evidence;
+  if (page === "findings") return { page, ask: { finding } };
+  if (page === "evals") return { page, ask: { of: evidence.split } };
+  if (page === "metrics") return { page, ask: curve === null ? {} : { curve: keyOfCurve(curve) } };
   const [sample] = samples;
   if (sample !== undefined) return { page, sample, discarded, list: false };
   const [first, last] = steps ?? [null, null];

@@ -1,3 +1,3 @@
 /** The parts of this feature that others may use. */
 
-export { BriefBand } from "./BriefBand";
+export { BriefBand, KINDS } from "./BriefBand";

@@ -3,6 +3,7 @@
 import type { AlarmItem, CatalogueEntry, RunItem } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { choicesOf } from "../../lib/address/splits";
+import { keyOfCurve } from "../../lib/charts/catalogue";
 import { count, figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
@@ -11,7 +12,6 @@ import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
 import { Text } from "../../ui/text/Text";
 import { hiddenRuns, type Layout, pageAsked } from "./choice";
-import { keyOfCurve } from "./landmarks/landmarks";
 import { rulesOff } from "./alarms/rulesOff";
 import { SwitchedOff, SwitchOff } from "./alarms/SwitchedOff";
 import { Unchecked } from "./alarms/Unchecked";
@@ -90,8 +90,7 @@ function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
   const session = useSession();
   const to = samplesOf(session, alarm, run);
   const { first_step: first, last_step: last } = alarm;
-  const keys = new Set(alarm.curves.map(keyOfCurve));
-  const curves = layout.entries.filter((one) => keys.has(keyOfCurve(one)) && ["", "score"].includes(one.stat));
+  const curves = curvesWith(new Set(alarm.curves.map(keyOfCurve)), layout);
   return (
     <li data-severity={alarm.severity}>
       <h3 title={`${alarm.severity === "error" ? "Error" : "Hint"}. Rule: ${harmless(alarm.words)}`}>
@@ -133,8 +132,12 @@ function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
   );
 }
 
+/** The curves with these keys. */
+export const curvesWith = (keys: ReadonlySet<string>, { entries }: Layout): CatalogueEntry[] =>
+  entries.filter((one) => keys.has(keyOfCurve(one)) && ["", "score"].includes(one.stat));
+
 /** Draw curves that the page does not draw yet, and bring the first into view. */
-function showCurves(curves: readonly CatalogueEntry[], layout: Layout): void {
+export function showCurves(curves: readonly CatalogueEntry[], layout: Layout): void {
   layout.show(curves);
   const [first] = curves.map(keyOfCurve);
   setTimeout(() => {

@@ -2,20 +2,20 @@
 
 import { getCatalogue } from "../../api/metrics";
 import type { AlarmItem } from "../../api/types.gen";
-import { sectionsOf } from "../../lib/charts/catalogue";
+import { keyOfCurve, sectionsOf } from "../../lib/charts/catalogue";
 import { nameOf } from "../../lib/charts/chart";
 import { idOf } from "../../lib/charts/layout";
 import { count, figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { areMarksLoaded, marksError } from "../../state/marks";
 import { useSession } from "../../state/useSession";
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { Alone, Failure, Loading, Missing, State } from "../../ui/layout/EmptyState";
 import { SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Segments } from "../../ui/controls/Segments";
 import { StepView } from "../distribution";
-import { Alarms } from "./Alarms";
+import { Alarms, curvesWith, showCurves } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
 import { useAlarms } from "./alarms/useAlarms";
 import { Catalogue } from "./catalogue/Catalogue";
@@ -23,7 +23,7 @@ import { ChartCard } from "./ChartCard";
 import { hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
-import { keyOfCurve, landmarksIn } from "./landmarks/landmarks";
+import { landmarksIn } from "./landmarks/landmarks";
 import { MarkKinds } from "./landmarks/Landmarks";
 import { useLandmarks } from "./landmarks/useLandmarks";
 import { visit } from "./smoothing/slider";
@@ -156,6 +156,12 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
   const { curvesOf, groups, csvOf, error, again } = useCurves(placed);
   const { drag, grab } = useMoves(layout);
   const [pointed, point] = useState<number | null>(null);
+  const wanted = pageAsked(session)["curve"] ?? "";
+  useEffect(() => {
+    if (wanted !== "") showCurves(curvesWith(new Set([wanted]), layout), layout);
+    // A link leads to the curve once; the charts of the page may change later.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [wanted]);
   const place = new Map(placed.map((one, at) => [one, at]));
   const keys = new Map(placed.map((one) => [one, [one, ...one.series].map(keyOfCurve)]));
   const charted = new Set([...keys.values()].flat());

@@ -51,6 +51,7 @@ export const ASKED: Partial<Record<Page, readonly string[]>> = {
     "view",
     "of",
     "beside",
+    "curve",
   ],
   findings: ["of", "from", "to", "env", "correct", "finding"],
   evals: ["metric", "bar", "k", "only", "by", "of", "prompt", "from", "to"],

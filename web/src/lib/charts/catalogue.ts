@@ -1,6 +1,6 @@
 /** The catalogue of a run's curves: its charts, its sections, and a search in it. */
 
-import type { CatalogueEntry } from "../../api/types.gen";
+import type { CatalogueEntry, CurveName } from "../../api/types.gen";
 import { type Chart, chart } from "./chart";
 
 /** The chart of an entry. The split of the page stays open, except for an evaluation, which is a split itself. */
@@ -10,6 +10,10 @@ export const chartOfEntry = ({ kind, name, source, stat, k, reason }: CatalogueE
     stat,
     options: k > 0 ? { k } : reason === "" ? null : { reason },
   });
+
+/** Names a curve independently of its chart: all curves but evaluations have the split of the page. */
+export const keyOfCurve = ({ kind, name, source }: CurveName): string =>
+  [kind, name, ...(kind === "eval" ? [source] : [])].map(encodeURIComponent).join("/");
 
 /** True for curves meant as x: they only rise. */
 export const isProgress = (kind: string): boolean => kind === "elapsed" || kind === "cumulative";

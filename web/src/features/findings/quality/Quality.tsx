@@ -1,7 +1,8 @@
 /** Data quality: the broken rules, in words and with samples; one line if no rule is broken. */
 
+import { useEffect, useRef } from "preact/hooks";
 import { askLint } from "../../../api/routes.gen";
-import type { RunLint } from "../../../api/types.gen";
+import type { BrokenRule, RunLint } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
@@ -31,6 +32,30 @@ export function Quality({ run, version }: { run: string; version: string }) {
   );
 }
 
+function Rule({ of }: { of: BrokenRule }) {
+  const isHere = option(useSession(), "finding") === of.rule;
+  const rule = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (isHere) rule.current?.scrollIntoView({ block: "start" });
+  }, [isHere]);
+  return (
+    <div data-certain={of.is_certain || undefined} data-here={isHere || undefined} ref={rule}>
+      <h3>
+        <Verdict isCertain={of.is_certain} /> <Text text={of.text} />
+      </h3>
+      <p>
+        The rule: {of.words}. {of.samples.length > 0 && "Samples: "}
+        {of.samples.map((id, i) => (
+          <span key={id}>
+            {i > 0 && ", "}
+            <To place={{ page: "rollouts", sample: id }} text={id} />
+          </span>
+        ))}
+      </p>
+    </div>
+  );
+}
+
 function Rules({ reply: { broken, unchecked, checked, samples, discarded, read } }: { reply: RunLint }) {
   const part = read < samples ? `, of which lint read ${figure(read)} whole, evenly over the steps` : "";
   const unused = discarded === 0 ? "" : `, ${figure(discarded)} discarded ones included`;
@@ -40,20 +65,7 @@ function Rules({ reply: { broken, unchecked, checked, samples, discarded, read }
     <>
       {broken.length > 0 && <h2>Data quality</h2>}
       {broken.map((one) => (
-        <div key={one.rule} data-certain={one.is_certain || undefined}>
-          <h3>
-            <Verdict isCertain={one.is_certain} /> <Text text={one.text} />
-          </h3>
-          <p>
-            The rule: {one.words}. {one.samples.length > 0 && "Samples: "}
-            {one.samples.map((id, i) => (
-              <span key={id}>
-                {i > 0 && ", "}
-                <To place={{ page: "rollouts", sample: id }} text={id} />
-              </span>
-            ))}
-          </p>
-        </div>
+        <Rule key={one.rule} of={one} />
       ))}
       <details>
         <summary>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { AlarmItem } from "../../../api/types.gen";
-import { keyOfCurve, landmarksIn, landmarksOf, MOST_SPOTS, spotsOf } from "./landmarks";
+import { keyOfCurve } from "../../../lib/charts/catalogue";
+import { landmarksIn, landmarksOf, MOST_SPOTS, spotsOf } from "./landmarks";
 
 const ALARM: AlarmItem = {
   rule: "kl_spike",

@@ -1,6 +1,7 @@
 /** Landmarks of a run: checkpoints and resumes at the foot of its charts, alarms above; close ones are one mark. */
 
-import type { CurveName, AlarmItem, Landmarks } from "../../../api/types.gen";
+import type { AlarmItem, Landmarks } from "../../../api/types.gen";
+import { keyOfCurve } from "../../../lib/charts/catalogue";
 import { count, figure } from "../../../lib/numbers/numbers";
 import { nearest } from "../../../lib/numbers/nearest";
 import type { Curve, Frame } from "../../charts";
@@ -56,10 +57,6 @@ export function landmarksOf(found: Landmarks | null, alarms: readonly AlarmItem[
     })),
   ].toSorted((one, other) => one.step - other.step);
 }
-
-/** Names a curve independently of its chart: all curves but evaluations have the split of the page. */
-export const keyOfCurve = ({ kind, name, source }: CurveName): string =>
-  JSON.stringify([kind, name, kind === "eval" ? source : ""]);
 
 /** The landmarks of a chart with these curves: an alarm marks only its curves, all others belong to the whole run. */
 export const landmarksIn = (landmarks: readonly Landmark[], keys: ReadonlySet<string>): readonly Landmark[] =>
