@@ -758,7 +758,7 @@ export interface SampleReply {
   policy_version: string;
   /** How many versions the sampling policy was behind the trained one, if the record has it. */
   lag: WireNumber;
-  /** Identifies the prompt in every run: see `PromptLife`. */
+  /** Identifies the prompt in every run: see `PromptLife`. Empty in a report. */
   prompt_id: string;
   /** At how many steps the prompt comes; None if that is not known yet. */
   prompt_steps: number | null;

@@ -81,7 +81,7 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         note=text.clean(f"{found.split}: {found.note}"),
         brief=[
             ReportedSentence(kind=one.kind, text=text.clean(one.text), samples=one.evidence.samples)
-            for one in brief(run, BriefQuery(split=found.split)).sentences
+            for one in brief(run, BriefQuery()).sentences
             if one.evidence.finding not in aside
         ],
         findings=[
