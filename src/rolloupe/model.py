@@ -456,6 +456,8 @@ class Sample(Struct, kw_only=True):
     """Values that the sample holds elsewhere, under the framework's names: shown, and never compared."""
     notes: list[str] = []
     """What a reader must know about this sample: arrays cut, values replaced."""
+    report_at: str = ""
+    """Its place in the report of its step, if a note names that: the numbers of the children that lead there."""
 
 
 class Texts(Struct, frozen=True, kw_only=True):

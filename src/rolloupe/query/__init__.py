@@ -39,6 +39,7 @@ from rolloupe.query.run.trainer_files import (
     files,
     has_metrics,
     landmarks,
+    logged_reward,
     logtree,
     loss_of,
     may_report,

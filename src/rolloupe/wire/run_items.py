@@ -95,6 +95,7 @@ def describe(run: OpenRun, *, of_files: bool = True) -> RunDescription:
     version, _, phase = state = _state(run)
     splits = split_items(run)
     bundled = demo_run(run.info.root)
+    is_bare = not run.format.has_samples or (not splits and phase == "ready" and query.has_metrics(run))
     item = record_from(
         RunItem,
         run.info,
@@ -105,7 +106,8 @@ def describe(run: OpenRun, *, of_files: bool = True) -> RunDescription:
         splits=splits,
         problems=query.problem_count(run, of_files=of_files),
         may_report=query.may_report(run),
-        has_metrics_alone=not run.format.has_samples or (not splits and phase == "ready" and query.has_metrics(run)),
+        has_metrics_alone=is_bare,
+        logged_reward=number(query.logged_reward(run)) if is_bare and of_files else None,
         version=version,
         reward_range=run.info.reading.reward_range or run.info.reward_range,
         metric_ranges=[

@@ -57,6 +57,8 @@ class RunItem(Struct, kw_only=True):
     may_report: bool
     has_metrics_alone: bool
     """True if its files are read, and hold no sample but the trainer's metrics."""
+    logged_reward: Number
+    """The last reward in these metrics, for a run with metrics alone."""
     progress: IndexProgress
     version: str
     live: bool

@@ -207,6 +207,8 @@ class SampleReply(TurnsReply, kw_only=True):
     """Descriptions of the images in them; `/sample/image` returns them as `extra.0`, `extra.1`, ..."""
     series: list[SeriesInfo]
     notes: list[str]
+    report_at: str
+    """Its place in the report of its step, if known."""
     source: SourceInfo
 
 

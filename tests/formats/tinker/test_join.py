@@ -1,5 +1,6 @@
 """Conversations of the step's log are shown with a sample where they are certain to be its own, and only there."""
 
+import functools
 import json
 import shutil
 from pathlib import Path
@@ -7,9 +8,10 @@ from typing import Any
 
 import pytest
 
+from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.formats.tinker.turns import CONTENT
-from rolloupe.model import Sample, Turn
+from rolloupe.model import Location, LogNode, Sample, Turn
 from tests.formats.reading.test_logtree import node
 from tests.formats.support import only_run, samples
 from tests.thoroughness import amount
@@ -86,6 +88,10 @@ def loose(folder: Path) -> list[str]:
     return [found.title for found in reader.conversations(only_run(folder), "train", 0)]
 
 
+def child_of(node: LogNode, place: int) -> LogNode:
+    return node.children[place]
+
+
 def test_a_response_of_its_own_reward_is_the_trajectory_s(tmp_path: Path) -> None:
     both = [trajectory(0, 1.0), trajectory(1, 0.0)]
     right, wrong = loaded(tmp_path, both, group(both, *triple("It is 5", 0.0), *triple("It is 4", 1.0)))
@@ -95,8 +101,15 @@ def test_a_response_of_its_own_reward_is_the_trajectory_s(tmp_path: Path) -> Non
     assert (right.turns[1].tokens, right.turns[1].reward, right.turns[1].metrics["correct"]) == (9, 1.0, 1.0)
     assert (right.prompt_text, right.response_text) == ("What is 2 + 2?", "It is 4")
     assert right.notes == [
-        "the conversation is from the step's log: reward, format and correct are those of this trajectory alone"
+        "the conversation is from the report: reward, format and correct are those of this trajectory alone"
     ]
+    root = logtree.read_tree(Location(str(next(tmp_path.rglob("*_logtree.json"))), str(tmp_path)))
+    for sample in (right, wrong):  # the note leads to its trajectory in the report
+        places = [int(place) for place in sample.report_at.split(".")]
+        section = functools.reduce(child_of, places[:-2], root)
+        titles = [part.title for part in section.children]
+        answer = section.children[places[-2] + 1].children[0]
+        assert titles[places[-2]] == "Prompt" and answer.turns[0].parts == sample.turns[1].parts
     assert loose(tmp_path) == []
 
 
@@ -104,7 +117,7 @@ def test_responses_that_could_be_either_s_are_nobody_s(tmp_path: Path) -> None:
     both = [trajectory(0, 1.0), trajectory(1, 1.0)]
     for sample in loaded(tmp_path, both, group(both, *triple("It is 4", 1.0), *triple("4", 1.0))):
         assert said(sample) == [("user", "What is 2 + 2?"), ("assistant", "")]
-        assert sample.notes == ["the prompt is from the step's log: the group has one prompt"]
+        assert sample.notes == ["the prompt is from the report: the group has one prompt"]
     assert loose(tmp_path) == ["Group Rollout 1 / Policy Response"] * 2
 
 
@@ -224,7 +237,7 @@ def test_a_second_conversation_of_a_trajectory_is_listed(tmp_path: Path) -> None
 def test_what_was_logged_of_a_whole_conversation_ties_it() -> None:
     run = only_run(FLAT)
     found = {(s.key.group, s.key.index): s for s in samples(run) if (s.key.split, s.key.step) == ("eval/test", 0)}
-    noted = {key for key, sample in found.items() if "from the step's log" in "".join(sample.notes)}
+    noted = {key for key, sample in found.items() if "from the report" in "".join(sample.notes)}
     assert noted == {(group, index) for group in "0123" for index in "01"}
     tools = found["1", "0"]
     assert [turn.role for turn in tools.turns] == [
@@ -295,7 +308,7 @@ def test_a_page_alone_ties_nothing(tmp_path: Path) -> None:
     for suffix in ("_rollout_summaries.jsonl", ".html"):
         shutil.copyfile(FLAT / (NAME + suffix), tmp_path / (NAME + suffix))
     run = only_run(tmp_path)
-    assert not any("from the step's log" in note for sample in samples(run) for note in sample.notes)
+    assert not any("from the report" in note for sample in samples(run) for note in sample.notes)
     assert len(reader.conversations(run, "eval/test", 0)) == 12
 
 

@@ -351,6 +351,7 @@ def test_what_lies_beside_the_samples(tmp_path: Path) -> None:
     board = Path(__file__).parents[2] / "data/trackers/tensorboard/v2_scalars"
     (item,) = get(served(opened(board, tmp_path / "board_index")), "/api/runs").json["runs"]
     assert (item["format"], item["has_metrics_alone"], item["splits"], item["problems"]) == ("curves", True, [], 0)
+    assert item["logged_reward"] == 0.75  # reward/mean, the last of three
     about = get(app, f"{run_path(app)}/about").json
     assert about["config"]["num_groups_to_log"] == 4 and about["checkpoints"][-1]["name"] == "final"
     assert about["code_diff"].startswith("### repo") and about["files_left"] == 0 == about["superseded"]

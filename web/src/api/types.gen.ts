@@ -146,6 +146,8 @@ export interface RunItem {
   may_report: boolean;
   /** True if its files are read, and hold no sample but the trainer's metrics. */
   has_metrics_alone: boolean;
+  /** The last reward in these metrics, for a run with metrics alone. */
+  logged_reward: WireNumber;
   progress: IndexProgress;
   version: string;
   /** True while the run is known to continue: its files changed within `quiet_s` seconds, or its marker is `open`. */
@@ -782,6 +784,8 @@ export interface SampleReply {
   extra_images: string[];
   series: SeriesInfo[];
   notes: string[];
+  /** Its place in the report of its step, if known. */
+  report_at: string;
   source: SourceInfo;
 }
 

@@ -65,6 +65,7 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
     extra_images: [],
     series: [],
     notes: [],
+    report_at: "",
     source: { file: "train/1.jsonl", start: 0, stop: 606, part: "" },
     ...more,
   };
@@ -125,6 +126,7 @@ export function runItem(more: Partial<RunItem> = {}): RunItem {
     problems: 0,
     may_report: false,
     has_metrics_alone: false,
+    logged_reward: null,
     version: "1",
     live: true,
     has_grown: true,

@@ -334,7 +334,8 @@ class Tinker(JsonlFormat):
             sample.prompt_text, sample.response_text = row.prompt, row.response = tinker_turns.texts_of(turns)
             row.messages = tinker_turns.answers_of(turns)
             what = "the conversation" if tied.whole else "the prompt"
-            sample.notes.append(f"{what} is from the step's log: {tied.reason}")
+            sample.notes.append(f"{what} is from the report: {tied.reason}")
+            sample.report_at = tied.at
         if not any(turn.parts for turn in sample.turns):
             where = "; what it logged for the step is in the report" if step_logs.has_log(run, source.path) else ""
             sample.notes.append(f"the trainer logged no text for this sample{where}")

@@ -140,14 +140,17 @@ def join(root: LogNode, records: Iterable[Record], split: str, step: int, check:
             for index, record in group.items()
         )
         by_facts.setdefault(facts, []).append(name)
-    for section in root.children:
+    for place_of_section, section in enumerate(root.children):
         check()
         fitting = by_facts.get(_facts_of_section(section), [])
         if len(fitting) == 1:
             (name,) = fitting
             untied = {index for index in groups[name] if (name, index) not in tied}
             group_ties, seen = _in_group(section, groups[name], untied, check)
-            tied |= {(name, index): candidate for index, candidate in group_ties.items()}
+            places = {id(logged.node): logged.at for logged in conversations(section)}
+            for index, (candidate, node) in group_ties.items():
+                at = ".".join(map(str, (place_of_section, *places[id(node)])))
+                tied[name, index] = candidate._replace(at=at)
             used |= seen
     loose = [
         LoggedTranscript(split=split, step=step, title=title, turns=logged.node.turns, at=".".join(map(str, logged.at)))
@@ -202,7 +205,8 @@ def _by_attributes(root: LogNode, groups: dict[str, dict[str, Record]]) -> tuple
             logged_turns = logged.node.turns
             turns += logged_turns[len(turns) :] if logged_turns[: len(turns)] == turns else logged_turns
         whole = any(turn.role == "assistant" for turn in turns)
-        candidate = Tied(turns, whole, "its section names the group and the trajectory")
+        at = ".".join(map(str, parts[0][1].at))
+        candidate = Tied(turns, whole, "its section names the group and the trajectory", at)
         if shows(groups[place[0]][place[1]], candidate):
             tied[place] = candidate
             used |= {id(logged.node) for _, logged in parts}
@@ -249,9 +253,12 @@ def _shown(value: object) -> str:
 
 def _in_group(
     section: LogNode, group: dict[str, Record], untied: set[str], check: Check
-) -> tuple[dict[str, Tied], set[int]]:
-    """Return the certain matches within a group's section for its untied trajectories, and the nodes that they use."""
-    tied: dict[str, Tied] = {}
+) -> tuple[dict[str, tuple[Tied, LogNode]], set[int]]:
+    """Return the certain matches within a group's section for its untied trajectories, and the nodes that they use.
+
+    Each match comes with the first of its nodes.
+    """
+    tied: dict[str, tuple[Tied, LogNode]] = {}
     used: set[int] = set()
     triples = _triples(section)
     shown = triples or [_Rollout([logged.node], {}) for logged in conversations(section) if len(logged.path) > 1]
@@ -274,7 +281,7 @@ def _in_group(
         else:
             continue
         if shows(record, candidate):
-            tied[index] = candidate
+            tied[index] = candidate, alike[0].first.nodes[0]
             used.update(*(other.nodes for other in alike))
     return tied, used
 

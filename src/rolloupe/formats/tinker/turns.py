@@ -173,11 +173,15 @@ def aligned(turns: list[Turn], steps: list[Record]) -> bool:
 
 
 class Tied(NamedTuple):
-    """The messages of a trajectory, and the reason for the match. Without `whole`, the turns are only its prompt."""
+    """The messages of a trajectory, and the reason for the match. Without `whole`, the turns are only its prompt.
+
+    `at` is the place of their conversation in the outline, as in `LoggedTranscript`.
+    """
 
     turns: list[Turn]
     whole: bool
     reason: str
+    at: str = ""
 
 
 def turns_in(record: Record) -> tuple[list[Turn], bool]:

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import os
+import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -241,11 +242,30 @@ def read_table(run: OpenRun, version: str) -> MetricTable:
 
 def has_metrics(run: OpenRun) -> bool:
     """True if a run has a metric of the trainer. Large logs have some; only small ones are read to see."""
+    return _log_bytes(run) > SMALL_BYTES or bool(metric_table(run).columns)
+
+
+def _log_bytes(run: OpenRun) -> int:
     size = 0
     for source in run.format.trainer_files(run.info):
         with contextlib.suppress(OSError):
             size += file_state(source.location).st_size
-    return size > SMALL_BYTES or bool(metric_table(run).columns)
+    return size
+
+
+_REWARD = re.compile(r"(?:.*[._/])?(?:rewards?|total_reward|score)(?:[._/](?:mean|avg|all|total))?")
+_OF_EVALUATION = re.compile(r"(?:val|eval|test|validation)\b.*/")
+
+
+def logged_reward(run: OpenRun) -> float | None:
+    """Return the last reward that the trainer of a run logged; None without one, and for large logs."""
+    if _log_bytes(run) > SMALL_BYTES:
+        return None
+    columns = metric_table(run).columns
+    names = [name for name in columns if _REWARD.fullmatch(name) and not _OF_EVALUATION.match(name)]
+    values = columns[min(names, key=len)][1] if names else np.empty(0)
+    finite = values[np.isfinite(values)]
+    return float(finite[-1]) if len(finite) else None
 
 
 def trainer_version(run: OpenRun) -> str:

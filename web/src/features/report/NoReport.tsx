@@ -112,8 +112,8 @@ function OfSplit({ split, steps }: ReportSteps) {
           <a
             key={other}
             class="action strong"
-            href={session.place.href({ split, step: other })}
-            onClick={session.place.onLink({ split, step: other })}
+            href={session.place.href({ page: "report", split, step: other })}
+            onClick={session.place.onLink({ page: "report", split, step: other })}
             aria-current={split === here && other === step ? "true" : undefined}
             aria-label={`${split}, step ${other}`}
           >

@@ -27,6 +27,10 @@ export function ReportPage() {
     key,
   );
 
+  useEffect(() => {
+    session.run.reports.value = { run: id, of: about.value?.reports ?? [] };
+  }, [session, id, about.value]);
+
   // A run without samples has no current split, and a split without samples no newest step: the address decides then.
   const first = about.value?.reports.find((one) => split === null || one.split === split);
   const isOpen = session.run.split.value === null && (split === null || step === null);
@@ -82,6 +86,11 @@ export function ReportPage() {
         />{" "}
         Tags and attributes
       </label>
+      {root.attrs["subtitle"] !== undefined && (
+        <p class="quiet">
+          <Text text={root.attrs["subtitle"]} />
+        </p>
+      )}
       {tagsShown.value && <Tag node={root} />}
       {!hasGoal(session, root) && <p class="quiet">The linked piece is no longer in this report.</p>}
       <Children

@@ -11,6 +11,7 @@ import { Alone, Failure, Loading } from "../../ui/layout/EmptyState";
 import { Name } from "../../ui/text/Name";
 import { Text } from "../../ui/text/Text";
 import { useLoaded } from "../../ui/hooks/useLoaded";
+import { Reports } from "../report";
 import { Config } from "./Config";
 import { Part } from "./Part";
 import pageStyle from "../../ui/layout/page.module.css";
@@ -64,6 +65,17 @@ export function RunPage() {
       )}
       <Config config={last.config} />
       <Checkpoints checkpoints={last.checkpoints} />
+      {last.reports.length > 0 && (
+        <Part
+          title="Reports"
+          note={count(
+            last.reports.reduce((sum, { steps }) => sum + steps.length, 0),
+            "report",
+          )}
+        >
+          <Reports reports={last.reports} />
+        </Part>
+      )}
       {last.trackers.length > 0 && <Trackers trackers={last.trackers} />}
       <Diff diff={last.code_diff} />
       <Files files={last.files} unlisted={last.files_left} />

@@ -13,16 +13,28 @@ const SHORT_CHARS = 40;
 /** `inList`: the copy in the list of samples, if the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
   const session = useSession();
-  const splits = session.run.splitChoices.value;
+  const reports = session.place.field.page.value === "report" ? session.run.reportsAlone.value : [];
   const split = session.place.field.split.value;
-  if (splits.length < 2 || split === null) return null;
-  const choose = (name: string): void => session.place.go({ split: name });
-  const options = splits.map(({ name, steps, samples }) => ({
-    value: name,
-    label: nameOfSplit(name),
-    title: `${count(steps, "step")}, ${count(samples, "sample")}`,
-  }));
-  const isShort = splits.length <= FEW && splits.reduce((sum, { name }) => sum + name.length, 0) <= SHORT_CHARS;
+  const choose = (name: string): void => {
+    const steps = reports.find((one) => one.split === name)?.steps;
+    const { step } = session.place.now.value;
+    const nearest = steps?.findLast((other) => step === null || other <= step) ?? steps?.[0];
+    session.place.go(nearest === undefined ? { split: name } : { split: name, step: nearest });
+  };
+  const options = [
+    ...session.run.splitChoices.value.map(({ name, steps, samples }) => ({
+      value: name,
+      label: nameOfSplit(name),
+      title: `${count(steps, "step")}, ${count(samples, "sample")}`,
+    })),
+    ...reports.map(({ split: name, steps }) => ({
+      value: name,
+      label: name,
+      title: `${count(steps.length, "report")}, no samples`,
+    })),
+  ];
+  if (options.length < 2 || split === null) return null;
+  const isShort = options.length <= FEW && options.reduce((sum, { value }) => sum + value.length, 0) <= SHORT_CHARS;
   if (isShort && !inList) {
     return (
       <div class={style["bar"]}>

@@ -1,16 +1,13 @@
 /** Chooses the metric of a column of the table of runs, and which of its values to show. */
 
-import { useState } from "preact/hooks";
 import { getRunsCatalogue } from "../../../api/compare";
-import { chartOfEntry, sectionsOf } from "../../../lib/charts/catalogue";
-import { textOf } from "../../../lib/charts/chart";
+import { chartOfEntry } from "../../../lib/charts/catalogue";
 import { harmless } from "../../../lib/text/invisible";
+import { CurveFinder } from "../../../ui/controls/CurveFinder";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
+import { Popover } from "../../../ui/overlay/Popover";
 import { KINDS, type MetricChoice, SPAN_STEPS } from "./metricColumn";
 import style from "../RunsPage.module.css";
-
-/** More options take long to draw. */
-const MOST_OPTIONS = 1000;
 
 interface Props {
   /** Identifies the runs. */
@@ -21,40 +18,23 @@ interface Props {
 }
 
 export function MetricSelect({ ids, now, chosen }: Props) {
-  const [isNear, setNear] = useState(false);
-  const loaded = useLoaded(isNear ? ids : null, getRunsCatalogue, "catalogue");
-  const entries = (loaded.value?.entries ?? []).slice(0, MOST_OPTIONS);
-  const near = (): void => setNear(true);
-  const text = now === null ? "" : textOf(now.chart);
   return (
     <span class={style["metric"]}>
-      <select
-        class="field"
-        aria-label="Column of a metric"
-        value={text}
-        onPointerEnter={near}
-        onFocus={near}
-        onChange={({ currentTarget }) => {
-          const entry = entries.find((one) => textOf(chartOfEntry(one)) === currentTarget.value);
-          chosen(
-            entry === undefined ? null : { chart: chartOfEntry(entry), title: entry.title, kind: now?.kind ?? "last" },
-          );
-        }}
+      <Popover
+        label="Column of a metric"
+        buttonClass="button"
+        button={<span class="clip">{now === null ? "Metric …" : harmless(now.chart.name || now.title)}</span>}
       >
-        <option value="">Metric …</option>
-        {now !== null && entries.every((one) => textOf(chartOfEntry(one)) !== text) && (
-          <option value={text}>{harmless(now.title)}</option>
+        {(close) => (
+          <Choices
+            {...{ ids, now }}
+            chosen={(choice) => {
+              chosen(choice);
+              close();
+            }}
+          />
         )}
-        {sectionsOf(entries).map(({ name, entries: all }) => (
-          <optgroup key={name} label={harmless(name)}>
-            {all.map((entry) => (
-              <option key={textOf(chartOfEntry(entry))} value={textOf(chartOfEntry(entry))}>
-                {harmless(entry.title)}
-              </option>
-            ))}
-          </optgroup>
-        ))}
-      </select>
+      </Popover>
       {now !== null && (
         <select
           class="field"
@@ -72,7 +52,29 @@ export function MetricSelect({ ids, now, chosen }: Props) {
           ))}
         </select>
       )}
-      {loaded.error !== null && <span role="alert">{loaded.error.message}</span>}
     </span>
+  );
+}
+
+function Choices({ ids, now, chosen }: Props) {
+  const loaded = useLoaded(ids, getRunsCatalogue, "catalogue");
+  return (
+    <div class={style["choices"]}>
+      {loaded.error !== null && <span role="alert">{loaded.error.message}</span>}
+      {now !== null && (
+        <button type="button" class="action" onClick={() => chosen(null)}>
+          No metric
+        </button>
+      )}
+      {loaded.value === null ? (
+        <span role="status">Reading the metrics …</span>
+      ) : (
+        <CurveFinder
+          label="Find a metric"
+          entries={loaded.value.entries}
+          choose={(entry) => chosen({ chart: chartOfEntry(entry), title: entry.title, kind: now?.kind ?? "last" })}
+        />
+      )}
+    </div>
   );
 }

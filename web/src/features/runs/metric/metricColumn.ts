@@ -42,7 +42,7 @@ export function metricColumn({ chart, title, kind }: MetricChoice, metrics: Metr
   return {
     key: "metric",
     label: `${title}, ${kind}`,
-    title: `${title}: ${about}`,
+    title: `${chart.name || title}: ${about}`,
     px: 120,
     isNumber: true,
     startsDown: kind !== "lowest",

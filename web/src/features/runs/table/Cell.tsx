@@ -8,7 +8,7 @@ import { activityOf, MEANING } from "../../../state/run/activity";
 import { colourOf } from "../../../state/marks";
 import { changedS, samplesOf } from "../../../state/runs";
 import { Text } from "../../../ui/text/Text";
-import { type Column, type Differing, mainSplit } from "./columns";
+import { type Column, type Differing, mainSplit, rewardOf } from "./columns";
 import { HEIGHT, useSpark, WIDTH } from "../useSpark";
 import style from "./RunTable.module.css";
 
@@ -26,7 +26,7 @@ export function Cell({ item, column, differing, isNarrow }: Props) {
     case "curve":
       return <Curve item={item} />;
     case "reward":
-      return <b>{score(split?.last_reward ?? null, "–")}</b>;
+      return <b>{score(rewardOf(item), "–")}</b>;
     case "metric": {
       const value = column.value?.(item);
       return <b>{(column.write ?? score)(typeof value === "number" ? value : null, "–")}</b>;

@@ -1,6 +1,6 @@
 /** The columns of the table of runs: their values and sort keys, and which columns fit side by side. */
 
-import type { ConfigsReply, RunItem, SplitItem } from "../../../api/types.gen";
+import type { ConfigsReply, RunItem, SplitItem, WireNumber } from "../../../api/types.gen";
 import { finite, type score } from "../../../lib/numbers/numbers";
 import { activityOf } from "../../../state/run/activity";
 import { nameOf } from "../../../state/marks";
@@ -58,6 +58,9 @@ const DOING = { running: 0, stalled: 1, ended: 2, unknown: null };
 /** The split whose rewards and steps represent the run: the one it trains on, else its first. */
 export const mainSplit = (item: RunItem): SplitItem | null => item.splits[0] ?? null;
 
+/** The mean reward of the newest step; of a run with metrics alone, the last that the trainer logged. */
+export const rewardOf = (item: RunItem): WireNumber => mainSplit(item)?.last_reward ?? item.logged_reward;
+
 export const NAME: Column = {
   key: "name",
   label: "Run",
@@ -78,7 +81,7 @@ const COLUMNS: readonly Column[] = [
     px: 112,
     isNumber: true,
     startsDown: true,
-    value: (item) => finite(mainSplit(item)?.last_reward),
+    value: (item) => finite(rewardOf(item)),
   },
   {
     key: "steps",

@@ -22,7 +22,7 @@ interface Props {
 export function Section({ name, label = name, role, margin, tool, children, fold, class: className = "" }: Props) {
   const tint = ROLES.has(role) ? { color: `var(--role-${role})` } : undefined;
   return (
-    <div class={`${style["section"]} ${className}`} role="group" aria-label={label}>
+    <div class={`${style["section"]} ${className}`} role="group" aria-label={label} data-role={role}>
       <div class={style["margin"]}>
         {fold === undefined ? (
           <b style={tint} class={style["name"]} title={name}>

@@ -210,16 +210,29 @@ describe("a transcript", () => {
     expect(host.querySelector("ins")).toBeNull();
   });
 
+  it("shows what an environment logged as the text of a turn without one, and other logs on demand", async () => {
+    const logs = { guess: "Guess: 238", feedback: "Too low" };
+    const silent = turn("assistant", [], { logs });
+    const spoken = turn("assistant", [part("text", "240")], { logs });
+    const host = await drawn(<Transcript reply={reply({ turns: [silent, spoken] })} />, session);
+    expect(host.querySelector("dl")?.textContent).toBe("guessGuess: 238feedbackToo low");
+    expect(host.querySelectorAll("dl").length).toBe(1);
+    expect(host.querySelectorAll("summary").length).toBe(1);
+    expect(host.textContent).not.toContain("(empty)");
+  });
+
   it("leads to the report of the step where that is what holds more", async () => {
     session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
     const notes = [
       "the trainer logged no text for this sample; what it logged for the step is in the report",
+      "the conversation is from the report: the group has one prompt",
       "no text",
     ];
-    const host = await drawn(<Transcript reply={reply({ notes })} />, session);
+    const host = await drawn(<Transcript reply={reply({ notes, report_at: "1.0" })} />, session);
     expect([...host.querySelectorAll("li")].map((one) => one.textContent)).toEqual(notes);
     const links = [...host.querySelectorAll("li a")].map((one) => one.getAttribute("href"));
-    expect(links).toEqual([expect.stringContaining("runs/r/report?split=train&step=1")]);
+    const link = expect.stringMatching(/runs\/r\/report\?split=train&step=1.*&at=1\.0$/);
+    expect(links).toEqual([link, link]);
   });
 });
 

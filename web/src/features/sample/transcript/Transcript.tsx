@@ -71,7 +71,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
         <ul class={style["notes"]} aria-label="Notes on this sample">
           {notes.map((note, i) => (
             <li key={`${i} ${note}`} class={note.includes("\n") ? style["trace"] : undefined}>
-              <Noted note={note} to={{ page: "report", split: reply.split, step: reply.step }} />
+              <Noted note={note} to={{ page: "report", split: reply.split, step: reply.step, at: reply.report_at }} />
             </li>
           ))}
         </ul>
@@ -124,16 +124,18 @@ function counted(turns: readonly TurnView[], { prompt_tokens, response_tokens }:
 /** The words with which a format notes that the trainer's report of the step has more. */
 const REPORT = "the report";
 
-/** A note of the format on a sample; if it ends with the report of the step, it links there. */
+/** A note of the format on a sample; if it names the report of the step, it links there, to its trajectory if known. */
 function Noted({ note, to }: { note: string; to: Partial<Place> }) {
   const session = useSession();
-  if (isAlone() || !note.endsWith(` is in ${REPORT}`)) return <Text text={note} />;
+  const at = note.search(/(?<= is (?:in|from) )the report(?=$|: )/);
+  if (isAlone() || at < 0) return <Text text={note} />;
   return (
     <>
-      <Text text={note.slice(0, -REPORT.length)} />
+      <Text text={note.slice(0, at)} />
       <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
         {REPORT}
       </a>
+      <Text text={note.slice(at + REPORT.length)} />
     </>
   );
 }

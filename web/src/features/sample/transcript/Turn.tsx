@@ -6,6 +6,7 @@ import type { TurnView } from "../../../api/types.gen";
 import { charsOfTurn } from "../../../lib/text/endings";
 import { factText } from "../../../lib/sample/facts";
 import { shown } from "../../../lib/data/json";
+import { isRecord } from "../../../lib/data/record";
 import { count, figure, score } from "../../../lib/numbers/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../../lib/sample/parts";
 import { bareName, commonPrefix } from "../../../lib/list/metricNames";
@@ -121,9 +122,23 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
     [turn, how],
   );
   const isAll = isAllThought(turn);
+  const words = results.length === 0 ? wordsOf(turn.logs) : [];
   return (
     <>
-      {results.length === 0 ? (
+      {words.length > 0 ? (
+        <dl class={style["words"]}>
+          {words.map(([key, value]) => (
+            <div key={key}>
+              <dt>
+                <Text text={key} />
+              </dt>
+              <dd>
+                <Text text={value} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      ) : results.length === 0 ? (
         <span class="quiet">(empty)</span>
       ) : (
         <Box label={label} class={turn.role === "tool" ? style["tool"] : undefined}>
@@ -132,9 +147,20 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
           ))}
         </Box>
       )}
-      <Logs logs={turn.logs} />
+      {words.length === 0 && <Logs logs={turn.logs} />}
     </>
   );
+}
+
+/** The most characters of logs to show as the text of a turn without one. */
+const WORDS_CHARS = 4000;
+
+/** The logs of a turn, such as a guess and its feedback, if they are a few plain values; otherwise none. */
+function wordsOf(logs: unknown): [string, string][] {
+  const entries = isRecord(logs) ? Object.entries(logs) : [];
+  const isPlain = entries.every(([, value]) => typeof value !== "object" || value === null);
+  const words = entries.map(([key, value]): [string, string] => [key, String(value)]);
+  return isPlain && words.reduce((sum, [key, value]) => sum + key.length + value.length, 0) <= WORDS_CHARS ? words : [];
 }
 
 /** Other data about a turn. */
