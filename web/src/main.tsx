@@ -44,6 +44,7 @@ async function draw(root: Element): Promise<void> {
   session.charts.start();
   session.findings.start();
   session.brief.start();
+  session.prompt.start();
   session.sample.start();
   session.tokens.start();
   session.tokenLook.start();

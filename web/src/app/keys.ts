@@ -29,6 +29,9 @@ const doers = (session: Session): Record<Action, () => void> => ({
   previousStep: () => session.steps.goBy(-1),
   firstStep: () => goStep(session, session.steps.reply.peek()?.steps[0] ?? null),
   lastStep: () => goStep(session, session.steps.last.peek()),
+  nextOfPrompt: () => session.prompt.goBy(1),
+  previousOfPrompt: () => session.prompt.goBy(-1),
+  thenAndNow: () => session.prompt.toggleThenAndNow(),
   tokens: () => turnView(session, "tokens"),
   raw: () => turnView(session, "raw"),
   worst: () => toWorst(session),
@@ -82,17 +85,22 @@ const isOfTokens = (action: Action): action is TokenAction => TOKEN_KEYS.some((o
 /** Actions on the turns of one sample. */
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
+/** Actions on a prompt that comes again. */
+const OF_PROMPT: ReadonlySet<Action> = new Set(["nextOfPrompt", "previousOfPrompt", "thenAndNow"]);
+
 function can(session: Session, action: Action): boolean {
   const { page, view, sample } = session.place.now.peek();
   if (isOfTokens(action)) return appliesToTokens(session, action);
   if (action === "metrics" || action === "compare") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
+  if (OF_PROMPT.has(action)) return page === "rollouts" && session.prompt.steps.peek().length > 1;
   if (action === "share") return page === "rollouts" && sample !== null;
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }
 
 /** Actions that show or change the sample. A table that covers it, or a list on a narrow screen, closes first. */
 const OF_SAMPLE: ReadonlySet<Action> = new Set([
+  ...OF_PROMPT,
   "tokens",
   "raw",
   "group",

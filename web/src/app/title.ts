@@ -1,6 +1,7 @@
 /** The title of the tab. */
 
 import type { Session } from "../state/session";
+import { evalsName } from "../features/pages";
 import { harmless } from "../lib/text/invisible";
 
 const PAGES: Record<string, string> = {
@@ -8,7 +9,6 @@ const PAGES: Record<string, string> = {
   bookmarks: "Bookmarks",
   metrics: "Metrics",
   findings: "Findings",
-  evals: "Evals",
   tokens: "Tokens",
   compare: "Compare",
   problems: "Problems",
@@ -22,7 +22,8 @@ export function startTitle(session: Session): void {
     const { page, step, split } = session.place.now.value;
     const words = [
       session.run.now.value?.name,
-      PAGES[page] ?? (page === "rollouts" && step !== null ? `${split} ${step}` : undefined),
+      (page === "evals" ? evalsName(session) : PAGES[page]) ??
+        (page === "rollouts" && step !== null ? `${split} ${step}` : undefined),
       "Rolloupe",
     ];
     document.title = words

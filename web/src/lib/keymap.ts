@@ -17,6 +17,9 @@ export type Action =
   | "nextStep"
   | "previousStep"
   | "firstStep"
+  | "nextOfPrompt"
+  | "previousOfPrompt"
+  | "thenAndNow"
   | "lastStep"
   | "tokens"
   | "raw"
@@ -69,6 +72,14 @@ export const KEYS: readonly Key[] = [
   { action: "nextStep", keys: ["]"], label: "]", words: "next step" },
   { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
+  { action: "previousOfPrompt", keys: ["{"], label: "{", words: "the same prompt at the previous step where it comes" },
+  { action: "nextOfPrompt", keys: ["}"], label: "}", words: "the same prompt at the next step where it comes" },
+  {
+    action: "thenAndNow",
+    keys: ["p"],
+    label: "p",
+    words: "the prompt's best answer at its first step beside that at its last",
+  },
   { action: "tokens", keys: ["t"], label: "t", words: "transcript or tokens" },
   { action: "raw", keys: ["r"], label: "r", words: "transcript or raw record" },
   { action: "worst", keys: ["z"], label: "z", words: "the worst sample: lowest rewards first" },

@@ -77,6 +77,28 @@ export class GroupStore extends Store {
     return isOf && current !== null ? current.samples : [];
   });
 
+  /** The sample of another step that the answers are compared with. */
+  readonly #away = signal<SampleItem | null>(null);
+
+  /** A sample on the screen, as in the list. */
+  itemOf(id: string): SampleItem | undefined {
+    const away = this.#away.value;
+    return this.membersHere.value.find((item) => item.id === id) ?? (away?.id === id ? away : undefined);
+  }
+
+  async #loadAway(run: string, id: string): Promise<void> {
+    const scope = scopeOf(id);
+    if (scope === null || this.#away.peek()?.id === id) return;
+    const group = decodeURIComponent(groupOf(id).slice(groupOf(id).lastIndexOf("/") + 1));
+    try {
+      const query = { ...scope, group, sort: "index", descending: false, offset: 0, limit: MEMBERS };
+      const reply = await getSamples(run, query);
+      this.#away.value = reply.samples.find((item) => item.id === id) ?? null;
+    } catch {
+      // The answer is there; only its figures are missing.
+    }
+  }
+
   /** True if the answers belong to the address's group. */
   readonly isShown = computed(() => {
     const reply = this.answers.value;
@@ -140,6 +162,12 @@ export class GroupStore extends Store {
       if (this.groupId.value === null || sample === null || isTable) return;
       const target = isDiff ? [sample] : only;
       untracked(() => void this.#loadAnswers(sample, { against: against ?? undefined, only: target, chars, lead }));
+    });
+    this.effect(() => {
+      const { run, against } = this.session.place.now.value;
+      const group = this.groupId.value;
+      if (run !== null && group !== null && against !== null && groupOf(against) !== group)
+        untracked(() => void this.#loadAway(run, against));
     });
     this.effect(() => {
       void this.#version.value;

@@ -13,6 +13,7 @@ import { PagesStore } from "./list/pages";
 import { StripsStore } from "./list/strips";
 import { PlaceStore } from "./place/place";
 import { ViewStore } from "./place/view";
+import { PromptStore } from "./prompt";
 import { BriefStore } from "./run/brief";
 import { ColumnsStore } from "./run/columns";
 import { ChartsStore } from "./run/defaultCharts";
@@ -57,6 +58,7 @@ export class Session {
   readonly filter = new FilterStore(this);
   readonly strips = new StripsStore(this);
   readonly sample = new SampleStore(this);
+  readonly prompt = new PromptStore(this);
   readonly blocks = new BlocksStore(this);
   readonly differences = new DifferencesStore(this);
   readonly highlights = new HighlightsStore(this);

@@ -1,6 +1,16 @@
 /** Records for tests. */
 
-import type { PartView, RunItem, SampleItem, SampleReply, SamplesReply, SplitItem, TurnView } from "../api/types.gen";
+import type {
+  PartView,
+  PromptLife,
+  PromptStep,
+  RunItem,
+  SampleItem,
+  SampleReply,
+  SamplesReply,
+  SplitItem,
+  TurnView,
+} from "../api/types.gen";
 import { keyOf } from "../lib/list/scope";
 import type { Listing } from "../state/list/list";
 import type { Session } from "../state/session";
@@ -70,6 +80,32 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
     ...more,
   };
 }
+
+export function promptStep(step: number, more: Partial<PromptStep> = {}): PromptStep {
+  return {
+    split: "train",
+    step,
+    samples: 8,
+    groups: 1,
+    discarded: 0,
+    reward_mean: 0.5,
+    reward_std: 0.5,
+    response_tokens: null,
+    best: `train/${step}/0/7`,
+    worst: `train/${step}/0/0`,
+    ids: [0, 1, 2, 7].map((index) => `train/${step}/0/${index}`),
+    ...more,
+  };
+}
+
+export const promptLife = (steps: PromptStep[]): PromptLife => ({
+  run: "r",
+  version: "1",
+  prompt: "0123456789abcdef",
+  text: "Why?",
+  steps,
+  is_cut: false,
+});
 
 export function item(place: number, more: Partial<SampleItem> = {}): SampleItem {
   return {

@@ -32,6 +32,14 @@ export function Answers({ run, query: { split, metric, bar }, metric: name, step
     <aside class={style["answers"]} aria-label="Samples of the cell">
       <h3>
         Step {figure(step)} <small class="quiet">{loaded.value === null ? "" : count(answers.length, "sample")}</small>
+        <button
+          type="button"
+          class="action strong"
+          title="Read the answers to this prompt step by step"
+          onClick={() => void session.prompt.open(run, split, prompt)}
+        >
+          All steps
+        </button>
         <button type="button" class="action" aria-label="Close" onClick={() => setEvalOptions(session, { prompt: "" })}>
           ×
         </button>

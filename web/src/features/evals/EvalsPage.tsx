@@ -4,6 +4,7 @@ import { useSession } from "../../state/useSession";
 import { askEvals } from "../../api";
 import type { RunEvals } from "../../api/types.gen";
 import { score } from "../../lib/numbers/numbers";
+import { evalsName } from "../pages";
 import { harmless } from "../../lib/text/invisible";
 import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
 import { useLoaded } from "../../ui/hooks/useLoaded";
@@ -22,9 +23,10 @@ export function EvalsPage() {
   const loaded = useLoaded(key, () => askEvals(item?.id ?? "", query), item?.id);
   const reply = loaded.value;
   if (item === null) return null;
+  const heading = evalsName(session);
   if (loaded.error !== null) {
     return (
-      <main class={style["page"]} aria-label="Evals">
+      <main class={style["page"]} aria-label={heading}>
         <Controls reply={reply} />
         <Failure error={loaded.error} what="The evaluations" again={loaded.again} />
       </main>
@@ -32,7 +34,7 @@ export function EvalsPage() {
   }
   if (reply === null)
     return (
-      <Alone heading="Evals">
+      <Alone heading={heading}>
         <Loading />
       </Alone>
     );
@@ -43,7 +45,7 @@ export function EvalsPage() {
   const split = splits.find((name) => name === evalOption(session, "of")) ?? splits[0];
   if (split === undefined) {
     return (
-      <Alone heading="Evals">
+      <Alone heading={heading}>
         <State title="No samples yet">
           <p>Evaluations appear here when the trainer writes them.</p>
         </State>
@@ -51,12 +53,12 @@ export function EvalsPage() {
     );
   }
   return (
-    <main class={style["page"]} aria-label="Evals">
+    <main class={style["page"]} aria-label={heading}>
       <Controls reply={reply} />
       {reply.evals.length === 0 ? (
         <p class={style["none"]}>
-          This run has no evaluation: none of its splits is named <code>eval/…</code>. Below are the training prompts
-          that occur at several steps.
+          Training prompts that come at several steps. Press one to read its answers step by step. The run has no
+          evaluation: none of its splits is named <code>eval/…</code>.
         </p>
       ) : (
         <AllScores evals={reply.evals} />
@@ -74,7 +76,7 @@ function Controls({ reply }: { reply: RunEvals | null }) {
   const bars = [...new Set(reply?.evals.map(({ bar }) => score(bar, "none")))];
   return (
     <header class={pageStyle["controls"]}>
-      <h1>Evals</h1>
+      <h1>{evalsName(session)}</h1>
       <label>
         Correct by
         <select
@@ -96,7 +98,9 @@ function Controls({ reply }: { reply: RunEvals | null }) {
         hint={bars.length === 1 ? (bars[0] ?? "") : "declared"}
         title="Minimum value that counts as correct (empty: the default below)"
       />
-      <Typed label="k" name="k" hint="1, 2, 4, …" title="Values of k for pass@k and pass^k, separated by commas" />
+      {reply?.evals.length !== 0 && (
+        <Typed label="k" name="k" hint="1, 2, 4, …" title="Values of k for pass@k and pass^k, separated by commas" />
+      )}
     </header>
   );
 }

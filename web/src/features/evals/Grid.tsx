@@ -23,9 +23,11 @@ interface Props {
   page: number;
   open: { prompt: string; step: number } | null;
   choose: (prompt: string, step: number) => void;
+  /** Read the answers to a prompt step by step. */
+  read: (prompt: string) => void;
 }
 
-export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: Props) {
+export function Grid({ steps, alike, total, rowAt, need, page, open, choose, read }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const [spot, show] = useState<Spot>({ row: 0, column: Math.max(0, steps.length - 1) });
   const here = useRef(spot); // several keys may come before the next drawing
@@ -85,6 +87,8 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose }: P
     const to = spotOf(event);
     const row = to === null ? undefined : rowAt(to.row);
     const step = to === null ? undefined : steps[to.column];
+    const name = to === null ? rowAt(headOf(event))?.name : undefined;
+    if (name !== undefined) read(name);
     if (to === null || row === undefined || step === undefined) return;
     stand(to);
     if ((row.n[to.column] ?? -1) >= 0) choose(row.name, step);
@@ -183,7 +187,13 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
       aria-busy={row === undefined}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <span class={style["prompt-cell"]} role="rowheader" aria-colindex={1} title={row?.prompt}>
+      <span
+        class={style["prompt-cell"]}
+        role="rowheader"
+        aria-colindex={1}
+        title={row === undefined ? undefined : `${row.prompt}\n\nPress to read its answers step by step`}
+        data-row={index}
+      >
         <span class={style["prompt"]}>
           {row === undefined ? (
             "…"
@@ -237,6 +247,12 @@ const drawn = ({ first, stop }: Span): number[] =>
 function spotOf({ target }: Event): Spot | null {
   const cell = target instanceof Element ? target.closest<HTMLElement>('[role="gridcell"]') : null;
   return cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
+}
+
+/** The row whose prompt was pressed; -1 for none. */
+function headOf({ target }: Event): number {
+  const head = target instanceof Element ? target.closest<HTMLElement>('[role="rowheader"]') : null;
+  return Number(head?.dataset["row"] ?? -1);
 }
 
 const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean =>

@@ -192,6 +192,7 @@ function Content({ reply, query }: { reply: PromptGrid; query: Query }) {
         need={(page) => void need(page)}
         page={PAGE}
         open={open === undefined || step === null ? null : { prompt: open, step }}
+        read={(prompt) => void session.prompt.open(reply.run, query.split, prompt)}
         choose={(prompt, at) => session.place.go({ step: at, ask: { ...fields, prompt } })}
       />
       {open !== undefined && step !== null && (
@@ -205,7 +206,9 @@ function Content({ reply, query }: { reply: PromptGrid; query: Query }) {
         />
       )}
       {open === undefined && (
-        <p class={`quiet ${style["hint"]}`}>Press a cell to see the answers to its prompt at that step.</p>
+        <p class={`quiet ${style["hint"]}`}>
+          Press a prompt to read its answers step by step, or a cell for those of one step.
+        </p>
       )}
     </div>
   );

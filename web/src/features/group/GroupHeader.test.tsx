@@ -1,11 +1,11 @@
 import { createSession } from "../../state/session";
 import { expect, it, vi } from "vitest";
 import * as api from "../../api";
-import type { RunItem, PromptStep } from "../../api/types.gen";
+import type { RunItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { runs } from "../../state/runs";
 import { drawn, settled } from "../../testing/page";
-import { item, samplesReply } from "../../testing/records";
+import { item, promptLife, promptStep, samplesReply } from "../../testing/records";
 import { GroupHeader } from "./GroupHeader";
 import { SamePrompt } from "./SamePrompt";
 
@@ -49,20 +49,8 @@ it("has the means of what was trained on, and says how many samples more were di
 });
 
 it("says that a prompt has more steps than are told", async () => {
-  const steps = [1, 2].map((step): PromptStep => ({
-    split: "train",
-    step,
-    groups: 1,
-    samples: 1,
-    discarded: 0,
-    reward_mean: 1,
-    reward_std: 0,
-    response_tokens: 1,
-    best: `train/${step}/0/0`,
-    worst: `train/${step}/0/0`,
-    ids: [`train/${step}/0/0`],
-  }));
-  vi.mocked(api.askPrompt).mockResolvedValue({ run: "r", version: "1", prompt: "p", text: "", steps, is_cut: true });
+  const life = promptLife([promptStep(1), promptStep(2)]);
+  vi.mocked(api.askPrompt).mockResolvedValue({ ...life, is_cut: true });
   const host = await drawn(<SamePrompt />, session);
   await settled();
   expect(host.textContent).toContain("the first 2 steps");

@@ -1,6 +1,7 @@
 /** The header of a group: its name, the ways to view it, the sample to compare with, and its figures. */
 
 import { useSession } from "../../state/useSession";
+import type { Session } from "../../state/session";
 import type { SampleItem } from "../../api/types.gen";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { inkOf } from "../../lib/colour/scales";
@@ -134,7 +135,9 @@ function Against({ items }: { items: readonly SampleItem[] }) {
   const isDiff = session.place.field.isDiff.value;
   const only = session.place.field.only.value;
   const sample = session.place.field.sample.value;
-  if (items.length < 2 || reply === null) return null;
+  if (reply === null) return null;
+  const isAway = !items.some(({ id }) => id === reply.against);
+  if (items.length < 2 && !isAway) return null;
   const tokens = { view: "tokens", tokensAs: "text", beside: reply.against } as const;
   const best = items.findIndex(({ id }) => id === reply.best);
   const named = (item: SampleItem, i: number): string =>
@@ -150,6 +153,7 @@ function Against({ items }: { items: readonly SampleItem[] }) {
             session.place.go({ against: value === reply.best && value !== sample ? null : value })
           }
         >
+          {isAway && <option value={reply.against}>{awayName(session, items, reply.against)}</option>}
           {items.map((item, i) => (
             <option key={item.id} value={item.id}>
               {named(item, i)}
@@ -185,6 +189,12 @@ function Against({ items }: { items: readonly SampleItem[] }) {
       )}
     </p>
   );
+}
+
+/** The name of an answer of another step. */
+function awayName(session: Session, items: readonly SampleItem[], id: string): string {
+  const reward = session.group.itemOf(id)?.reward;
+  return `${nameOf(items, id)}${reward === undefined ? "" : ` · reward ${score(reward, "none")}`}`;
 }
 
 function meanOf(values: readonly number[]): number | null {

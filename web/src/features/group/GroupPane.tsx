@@ -8,6 +8,7 @@ import { GroupHeader } from "./GroupHeader";
 import { GroupTable } from "./table/GroupTable";
 import { MemberNav } from "./MemberNav";
 import { Gist, Prompt } from "./Prompt";
+import { PromptStrip } from "../prompt";
 import { SamePrompt } from "./SamePrompt";
 import style from "./GroupPane.module.css";
 
@@ -24,6 +25,7 @@ export function GroupPane() {
       aria-label="Group"
       aria-busy={reply === null && !isTable && !isFailed && group !== null}
     >
+      <PromptStrip />
       <div class={style["body"]}>
         <GroupHeader />
         {group === null && (

@@ -27,6 +27,12 @@ export const PAGE_TITLES: Partial<Record<Page, string>> = {
   bookmarks: "Bookmarks",
 };
 
+/** The name of the page of evaluations, which has training prompts, too: a run without evaluations has nothing else. */
+export function evalsName(session: Session): string {
+  const splits = session.run.now.value?.splits ?? [];
+  return splits.length === 0 || splits.some(({ name }) => name.startsWith("eval")) ? "Evals" : "Prompts";
+}
+
 /** Pages of a run are available only with a current run. */
 export function pages(session: Session): PageEntry[] {
   const problems = session.run.now.value?.problems ?? 0;
@@ -35,7 +41,7 @@ export function pages(session: Session): PageEntry[] {
   const others = (runs.value ?? []).length - 1;
   const mayReport = session.run.now.value?.may_report ?? true;
   const hasDiscarded = splits.some(({ discarded }) => discarded !== 0);
-  const hasEvals = splits.some(({ name }) => name.startsWith("eval"));
+  const hasEvals = evalsName(session) === "Evals";
   const ofRun: PageEntry[] = [
     { page: "rollouts", sign: "rollouts", label: "Rollouts", more: "what the model wrote" },
     {
@@ -55,7 +61,13 @@ export function pages(session: Session): PageEntry[] {
       badge: suspects,
       isEmpty: splits.length === 0,
     },
-    { page: "evals", sign: "evals", label: "Evals", more: "by step and prompt", isEmpty: !hasEvals },
+    {
+      page: "evals",
+      sign: "evals",
+      label: evalsName(session),
+      more: hasEvals ? "by step and prompt" : "training prompts that come again, by step",
+      isEmpty: splits.length === 0,
+    },
     { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },
     {
       page: "compare",

@@ -3,6 +3,7 @@
 import { useSession } from "../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Failure, Missing } from "../../ui/layout/EmptyState";
+import { PromptStrip } from "../prompt";
 import { Raw, WholeText } from "../raw";
 import { MarkedBar } from "../search";
 import { TokensPane } from "../tokens";
@@ -26,7 +27,10 @@ export function SamplePane() {
   const view = session.place.field.view.value;
 
   const from = session.sample.page.value?.turn_from;
-  useLayoutEffect(() => doc.current?.scrollTo(0, 0), [reply?.run, reply?.id, from]);
+  useLayoutEffect(() => {
+    // Along the steps of a prompt, the answers stand in the same place.
+    if (!session.prompt.isAlong.peek()) doc.current?.scrollTo(0, 0);
+  }, [session, reply?.run, reply?.id, from]);
 
   if (session.sample.error.value !== null && !session.sample.isShown.value) {
     return (
@@ -39,6 +43,7 @@ export function SamplePane() {
   }
   return (
     <main class={style["pane"]} data-scroll="pane" aria-label="Sample" aria-busy={!canShow && id !== null}>
+      <PromptStrip />
       {canShow ? (
         <>
           <Header reply={reply} />

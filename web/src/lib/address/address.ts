@@ -213,7 +213,9 @@ export function moved(place: Place, change: Partial<Place>): Place {
   if (next.sample === place.sample) return next;
   const { sample } = next;
   const there = { ...next, token: change.token ?? null, toDifference: change.toDifference === true };
-  return sample === null ? there : { ...there, ...tokensViewFor(sample, next), ...groupViewFor(sample, next) };
+  if (sample === null) return there;
+  const against = change.against === undefined ? {} : { against: change.against };
+  return { ...there, ...tokensViewFor(sample, next), ...groupViewFor(sample, next), ...against };
 }
 
 function movedTo(place: Place, change: Partial<Place>): Place {

@@ -1,4 +1,7 @@
-/** The words in which a sample and its reference differ: the transcript computes them, and texts draw them. */
+/**
+ * The words in which a sample differs from its reference, or from another answer to its prompt: the transcript computes
+ * them, and texts draw them.
+ */
 
 import { signal } from "@preact/signals";
 import type { Span } from "../../api/types.gen";
@@ -12,6 +15,9 @@ export const OF_REFERENCE = "ref";
 export class DifferencesStore extends Store {
   /** By the name of the part: the words that the other side lacks. Only for the sample on the screen. */
   readonly now = signal<{ run: string; id: string; spans: ReadonlyMap<string, readonly Span[]> } | null>(null);
+
+  /** Why nothing is marked; empty if something is, or nothing was compared. */
+  readonly refused = signal("");
 
   /** The words of a part that the other side lacks. */
   ofPart(at: string): readonly Span[] {

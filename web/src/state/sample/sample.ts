@@ -106,7 +106,12 @@ export class SampleStore extends Store {
 
   /** Load a sample ahead. */
   async prefetch(runId: string, id: string): Promise<void> {
-    await this.#replies.get(keyOf(runId, id), () => this.#fetched(runId, id));
+    await this.reply(runId, id);
+  }
+
+  /** Return a sample, loaded now if it is not in memory. */
+  async reply(runId: string, id: string): Promise<SampleReply> {
+    return (await this.#replies.get(keyOf(runId, id), () => this.#fetched(runId, id))).reply;
   }
 
   forget(): void {

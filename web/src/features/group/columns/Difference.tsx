@@ -33,7 +33,7 @@ export function Difference({ reply }: { reply: MembersReply }) {
   const first = reply.reference;
   const { membersHere } = useSession().group;
   if (second === undefined) return null;
-  if (membersHere.value.length === 1)
+  if (membersHere.value.length === 1 && first === null)
     return (
       <State title="Nothing to compare with">
         <p>This sample is the only one of its group.</p>
@@ -101,7 +101,7 @@ function Side({
   const items = session.group.membersHere.value;
   return (
     <section class={columns["column"]} aria-label={nameOf(items, answer.id)} aria-current={isHere ? "true" : undefined}>
-      <ColumnHead answer={answer} item={items.find(({ id }) => id === answer.id)} items={items} />
+      <ColumnHead answer={answer} item={session.group.itemOf(answer.id)} items={items} />
       <div class={columns["body"]}>
         {answer.chars === 0 && <p class={columns["none"]}>No answer.</p>}
         {result === null ? (

@@ -1,31 +1,51 @@
-/** Compares the response of a sample with its reference while both are on the page, and marks the differing words. */
+/**
+ * Compares the response of a sample with its reference, or with the answer of the step before, while the sample is on
+ * the page, and marks the differing words.
+ */
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { SampleReply } from "../../../api/types.gen";
+import type { SampleReply, TurnView } from "../../../api/types.gen";
 import { charsOf, type Marked, marksOf, MOST_CHARS, sideOf } from "../../../lib/diff/sampleDiff";
 import { count } from "../../../lib/numbers/numbers";
 import { OF_REFERENCE } from "../../../state/sample/differences";
 import { render } from "../../../state/browser/textOptions";
 import { compare } from "../../../ui/text/differ";
+import { useLoaded } from "../../../ui/hooks/useLoaded";
 import { responseAt } from "../transcript/responseAt";
 
-/** The result: null during the comparison, and without a request. */
+/** The prefix of the names of the parts of the answer before, which is not on the page. */
+const OF_BEFORE = "before";
+
+/** The turns of the answer of the step before, if the sample was reached along the steps of its prompt. */
+function useBefore({ run, id }: SampleReply): readonly TurnView[] | null {
+  const session = useSession();
+  const before = session.place.field.sample.value === id ? session.prompt.before.value : null;
+  const key = before === null || !render.value.differences ? null : `${run}\n${before.id}`;
+  const loaded = useLoaded(key, async () => session.sample.reply(run, before?.id ?? "")).value;
+  return useMemo(() => loaded?.turns.slice(responseAt(loaded.turns)) ?? null, [loaded]);
+}
+
+/** The result for the reference: null during the comparison, and without a request. */
 export function useDifferences(reply: SampleReply): Marked | { refused: string } | null {
   const session = useSession();
   const { run, id, turns, turn_total: total, reference } = reply;
-  const isWanted = render.value.differences && reference !== null && reference.turns.length > 0;
+  const before = useBefore(reply);
+  const other = before ?? reference?.turns;
+  const isWanted = render.value.differences && other !== undefined && other.length > 0;
   const [latest, setLatest] = useState<{ of: unknown; result: Marked | { refused: string } } | null>(null);
   const sides = useMemo(() => {
     const from = responseAt(turns);
-    return { response: sideOf(turns.slice(from), "", from), reference: sideOf(reference?.turns ?? [], OF_REFERENCE) };
-  }, [turns, reference]);
+    const prefix = before === null ? OF_REFERENCE : OF_BEFORE;
+    return { response: sideOf(turns.slice(from), "", from), reference: sideOf(other ?? [], prefix) };
+  }, [turns, other, before]);
 
   useEffect(() => {
     if (!isWanted) return undefined;
     const end = (result: Marked | { refused: string }): void => {
       setLatest({ of: sides, result });
       if ("spans" in result) session.differences.now.value = { run, id, spans: result.spans };
+      session.differences.refused.value = "refused" in result ? `Not compared: ${result.refused}` : "";
     };
     const chars = charsOf(sides.response) + charsOf(sides.reference);
     if (turns.length < total) end({ refused: "the sample has more turns than are loaded" });
@@ -42,5 +62,5 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
     return undefined;
   }, [session, isWanted, sides, turns, total, run, id]);
 
-  return isWanted && latest?.of === sides ? latest.result : null;
+  return isWanted && before === null && latest?.of === sides ? latest.result : null;
 }
