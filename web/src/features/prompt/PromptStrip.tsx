@@ -31,12 +31,13 @@ export function PromptStrip() {
         <>
           <p class={style["words"]}>
             <b>
-              This prompt{at >= 0 && `, ${figure(at + 1)} of ${figure(steps.length)}`}
+              <i>This prompt{at >= 0 && ", "}</i>
+              {at >= 0 && `${figure(at + 1)} of ${figure(steps.length)}`}
               {session.prompt.life.value?.is_cut === true && "+"}
             </b>
             {here !== undefined && (
               <span title={`mean reward ${exact(here.reward_mean)}`}>
-                step {figure(here.step)}, mean {score(here.reward_mean, "none")}
+                <i>step {figure(here.step)}, </i>mean {score(here.reward_mean, "none")}
               </span>
             )}
           </p>
