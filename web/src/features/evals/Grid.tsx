@@ -87,8 +87,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose, rea
     const to = spotOf(event);
     const row = to === null ? undefined : rowAt(to.row);
     const step = to === null ? undefined : steps[to.column];
-    const name = to === null ? rowAt(headOf(event))?.name : undefined;
-    if (name !== undefined) read(name);
+    if (row !== undefined && to?.column === -1) read(row.name);
     if (to === null || row === undefined || step === undefined) return;
     stand(to);
     if ((row.n[to.column] ?? -1) >= 0) choose(row.name, step);
@@ -187,13 +186,7 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
       aria-busy={row === undefined}
       style={{ transform: `translateY(${top}px)` }}
     >
-      <span
-        class={style["prompt-cell"]}
-        role="rowheader"
-        aria-colindex={1}
-        title={row === undefined ? undefined : `${row.prompt}\n\nPress to read its answers step by step`}
-        data-row={index}
-      >
+      <span class={style["prompt-cell"]} role="rowheader" aria-colindex={1} title={row?.prompt} data-row={index}>
         <span class={style["prompt"]}>
           {row === undefined ? (
             "…"
@@ -244,15 +237,10 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
 const drawn = ({ first, stop }: Span): number[] =>
   Array.from({ length: Math.max(0, stop - first) }, (_, i) => first + i);
 
+/** The place of a cell; the prompt of a row is before its first column. */
 function spotOf({ target }: Event): Spot | null {
-  const cell = target instanceof Element ? target.closest<HTMLElement>('[role="gridcell"]') : null;
-  return cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"]) };
-}
-
-/** The row whose prompt was pressed; -1 for none. */
-function headOf({ target }: Event): number {
-  const head = target instanceof Element ? target.closest<HTMLElement>('[role="rowheader"]') : null;
-  return Number(head?.dataset["row"] ?? -1);
+  const cell = target instanceof Element ? target.closest<HTMLElement>("[data-row]") : null;
+  return cell === null ? null : { row: Number(cell.dataset["row"]), column: Number(cell.dataset["column"] ?? -1) };
 }
 
 const atEnd = ({ scrollLeft, clientWidth, scrollWidth }: HTMLElement): boolean =>
