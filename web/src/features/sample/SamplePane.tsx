@@ -28,7 +28,7 @@ export function SamplePane() {
 
   const from = session.sample.page.value?.turn_from;
   useLayoutEffect(() => {
-    // Along the steps of a prompt, the answers stand in the same place.
+    // Along the steps of a prompt, the scroll position stays.
     if (!session.prompt.isAlong.peek()) doc.current?.scrollTo(0, 0);
   }, [session, reply?.run, reply?.id, from]);
 
