@@ -71,6 +71,8 @@ class Question(Struct, frozen=True, kw_only=True, dict=True):
     """A function `(run, asked) -> str` that changes with the answer, as `module:name`. Default: the run's version."""
     tool: bool = True
     """False where another tool has the answer."""
+    judged: bool = False
+    """True if the answer depends on the judgements of the person who asks."""
 
     @property
     def has_tool(self) -> bool:
@@ -223,13 +225,40 @@ class ColumnQuery(Query, frozen=True, kw_only=True):
     split: Split
 
 
-@question("complete", "rolloupe.query.run.completion:completion_answer")
+@question("complete", "rolloupe.query.run.completion:completion_answer", judged=True)
 class CompletionQuery(StepWindow, frozen=True, kw_only=True):
     """How an unfinished filter may go on."""
 
     split: Split
     step: Annotated[Step | None, Meta(description="One step instead of several.")] = None
     text: Annotated[str, Meta(description="The filter up to the cursor.")] = ""
+
+
+@question("judging-queue", "rolloupe.insight.judgements:judging_queue", pool="looks", judged=True)
+class JudgingQuery(StepWindow, frozen=True, kw_only=True):
+    """Which samples to judge next."""
+
+    split: Split
+    step: Annotated[Step | None, Meta(description="One step instead of several.")] = None
+    where: Annotated[str, Meta(description="A filter: only samples that match it.")] = ""
+    discarded: Annotated[bool, Meta(description="Discarded samples instead of trained ones.")] = False
+    order: Annotated[
+        Literal["random", "strata", "disagreement"],
+        Meta(description="At random, low to high rewards in equal shares, or where the reward is most in doubt first."),
+    ] = "random"
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1, description="Another number gives another random order.")] = 0
+    limit: Annotated[int, Meta(ge=1, le=1000, description="The maximum number of samples.")] = 200
+
+
+@question("agreement", "rolloupe.insight.judgements:agreement", rows="cells", judged=True)
+class AgreementQuery(Query, frozen=True, kw_only=True):
+    """Whether the reward agrees with the judgements of a person."""
+
+    split: AnySplit = ""
+    threshold: Annotated[
+        float | None, Meta(description="A reward is high from here on. Default: where the rewards divide best.")
+    ] = None
+    ids: Annotated[tuple[str, ...], Meta(description="Only these samples.", extra={"face": "page"})] = ()
 
 
 @question("evals", "rolloupe.query.evals.scores:evals_answer")

@@ -36,7 +36,7 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
         return []
     with contextlib.closing(State(state_dir)) as state:
         owner = state.owner(run)
-        marks = marks_of(state.of(owner)) if owner else []
+        marks = [mark for mark in marks_of(state.of(owner)) if mark.is_bookmark] if owner else []
 
     def moved(uids: Sequence[str]) -> dict[str, tuple[SampleKey, str]]:
         return {uid: (item.key, item.response) for uid, item in query.by_uid(run, uids).items()}

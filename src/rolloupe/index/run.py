@@ -1,5 +1,6 @@
 """An open run: what its index holds, and the start and the end of the work on it."""
 
+import copy
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -13,7 +14,7 @@ from rolloupe.index.scans import IndexServices
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.launches import older_steps
 from rolloupe.index.segments.segment import discard, has_columns, is_readable
-from rolloupe.index.snapshot import Snapshot
+from rolloupe.index.snapshot import Piece, Snapshot
 from rolloupe.index.sources import POLL_S
 from rolloupe.model import Problem, RunInfo, Source
 
@@ -47,6 +48,13 @@ class OpenRun:
         self._scheduler, self._clock = services.indexing.scheduler, services.indexing.clock
         self._scheduled: ScheduledRun | None = None
         self._starting, self._repairing = threading.Lock(), threading.Lock()
+        self.own_scores: tuple[Piece, str] | None = None
+
+    def with_scores(self, scores: Piece, stamp: str) -> "OpenRun":
+        """Return the run for the questions of one person, with scores of their own; `stamp` changes with these."""
+        run = copy.copy(self)
+        run.own_scores = scores, stamp
+        return run
 
     @property
     def info(self) -> RunInfo:
@@ -63,11 +71,12 @@ class OpenRun:
     @property
     def version(self) -> str:
         """A string that changes whenever the answer to some query may change."""
-        return self.catalog.version
+        return self.catalog.version if self.own_scores is None else f"{self.catalog.version}+{self.own_scores[1]}"
 
     def snapshot(self) -> Snapshot:
         """The current index."""
-        return self.catalog.snapshot()
+        snapshot = self.catalog.snapshot()
+        return snapshot if self.own_scores is None else snapshot.with_scores(*self.own_scores)
 
     def progress(self) -> IndexProgress:
         """The progress of the index; its phase is `scalars`, `text` or `ready`."""

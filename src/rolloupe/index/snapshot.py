@@ -165,6 +165,11 @@ class Snapshot(NamedTuple):
         """True if some sample may not have been trained on."""
         return self.annotates_discarded or any(stats.discarded for stats in self.steps.values())
 
+    def with_scores(self, scores: Piece, stamp: str) -> "Snapshot":
+        """Return the snapshot with further scores; `stamp` tells them from others."""
+        tags = union((self.tags, scores.tags))
+        return self._replace(version=f"{self.version}+{stamp}", scores=(*self.scores, scores), tags=tags)
+
     def annotated_names(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The sample metrics and tags of annotations that queries join; only the sample itself shows the others."""
         pieces = (*self.annotations, *self.scores)

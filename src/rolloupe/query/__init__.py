@@ -7,7 +7,14 @@ from rolloupe.query.curves.distribution import Distribution, distribution
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
 from rolloupe.query.engine.compile import Progress, watched
 from rolloupe.query.engine.database import prepare, save_memory
-from rolloupe.query.engine.names import has_column, kind_of, prompt_word, value_of, without_aliases
+from rolloupe.query.engine.names import (
+    has_column,
+    kind_of,
+    prompt_word,
+    qualified,
+    value_of,
+    without_aliases,
+)
 from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
 from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
 from rolloupe.query.filter.nodes import Condition, Filter, HasToken, Not
@@ -106,6 +113,8 @@ from rolloupe.query.samples.pages import (
     derived_names,
     every,
     in_scope,
+    located_by_uid,
+    located_named,
     named,
     needs_whole_index,
     responses,

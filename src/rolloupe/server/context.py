@@ -12,6 +12,7 @@ from starlette.requests import Request
 from rolloupe import query
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
+from rolloupe.insight.judgements import with_judgements
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.search.masks import mask_of
@@ -23,6 +24,7 @@ from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.server.threads import Threads
 from rolloupe.state import State
+from rolloupe.state.records import JUDGEMENT
 
 SAMPLES = 6
 SAMPLES_BYTES = 24 * 2**20
@@ -87,8 +89,21 @@ class Context:
         """Return the library with all runs once it is open: for the server itself, not for answers."""
         return await self.threads.result(self._library) if isinstance(self._library, Future) else self._library
 
-    async def run(self, request: Request) -> OpenRun:
-        """Return the run that the address names, once it is open. Raises `NotFound`."""
+    async def run(self, request: Request, *, judged: bool = False) -> OpenRun:
+        """Return the run that the address names, once it is open; `judged`, or if the request names the judgements of
+        its sender, with these. Raises `NotFound`.
+        """
+        run = await self._run(request)
+        if judged or await names_judgements(request):
+            (run,) = await self.judged(request, [run])
+        return run
+
+    async def judged(self, request: Request, runs: Sequence[OpenRun]) -> list[OpenRun]:
+        """Return runs with the judgements of the sender of a request."""
+        state = await self.state(request)
+        return await self.threads.query(lambda: [with_judgements(run, state) for run in runs])
+
+    async def _run(self, request: Request) -> OpenRun:
         runs, run_id = await self.runs(request), request.path_params["run"]
         while runs.is_searching and runs.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
             await asyncio.sleep(SEARCH_S)
@@ -141,6 +156,12 @@ class Context:
         self.threads.close()
         if self._state is not None:
             self._state.close()
+
+
+async def names_judgements(request: Request) -> bool:
+    """True if a filter, a column or an order in a request may be that of judgements."""
+    body = await request.body() if request.method == "POST" else b""
+    return JUDGEMENT in request.url.query or JUDGEMENT.encode() in body
 
 
 @contextlib.asynccontextmanager

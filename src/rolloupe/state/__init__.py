@@ -1,4 +1,4 @@
-"""What a person adds: names, colours and notes of runs, bookmarks and notes on samples, layouts of pages, settings.
+"""What a person adds: names, colours and notes of runs, bookmarks, notes and judgements on samples, layouts, settings.
 
 `State` keeps it in one small SQLite database in the user's data directory. The index, which may be deleted at any time,
 is separate, and looking at a run never needs the state. A change names the version of the item that the person saw. If
@@ -19,7 +19,17 @@ from rolloupe import text
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.state.file import StateFile
-from rolloupe.state.records import KINDS, MAX_SETTING_CHARS, Change, Mark, Owner, Written, check
+from rolloupe.state.records import (
+    KINDS,
+    MAX_SETTING_CHARS,
+    Change,
+    LocatedMark,
+    Mark,
+    Owner,
+    Written,
+    check,
+    marks_of,
+)
 from rolloupe.state.run_identity import Identity, identity_of
 
 if TYPE_CHECKING:
@@ -135,6 +145,14 @@ class State:
 
         values = owner, kind, self.person, self.person
         return self.file.read(lambda: _items(self.file.execute(sql, values)))
+
+    def judgements(self, run: OpenRun) -> list[LocatedMark]:
+        """The person's own judgements of a run's samples; a shared one replaces a private one of the same sample."""
+        owner = self.owner(run)
+        own = [item for item in self.of(owner) if item.person == self.person] if owner else []
+        own.sort(key=lambda item: item.shared)
+        marks = {mark.item.name: mark for mark in marks_of(own)}
+        return [mark for mark in marks.values() if mark.mark.judgement]
 
     def before(self, owner: str, version: int, limit: int) -> ItemPage:
         """Up to `limit` marks on a run's samples that are older than a version, the newest first.

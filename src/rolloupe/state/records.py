@@ -34,11 +34,18 @@ class RunMark(Struct, frozen=True, kw_only=True):
     note: str = ""
 
 
+JUDGEMENTS = ("good", "bad")
+JUDGEMENT = "judgement"
+"""The column of a person's judgements, in filters, lists and files."""
+
+
 class SampleMark(Struct, frozen=True, kw_only=True, gc=False):
-    """A person's bookmark and note on a sample, and what identifies the sample if its id changes."""
+    """A person's bookmark, note and judgement on a sample, and what identifies the sample if its id changes."""
 
     bookmarked: bool = False
     note: str = ""
+    judgement: str = ""
+    """`good`, `bad`, or empty."""
     uid: str = ""
     excerpt: str = ""
     """Start of its response, for lists while the run is missing."""
@@ -110,6 +117,8 @@ def check(change: Change, person: str = "") -> None:
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     if isinstance(change.value, RunMark) and not 0 <= change.value.colour <= COLOURS:
         raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
+    if isinstance(change.value, SampleMark) and change.value.judgement not in ("", *JUDGEMENTS):
+        raise BadQuery(f"a judgement is {' or '.join(JUDGEMENTS)}, or empty for none")
     for field, (what, most) in TEXTS.items():
         if (count := len(getattr(change.value, field, ""))) > most:
             raise BadQuery(f"{what} may have {most:,} characters, and this has {count:,}: shorten it")
@@ -122,6 +131,11 @@ class LocatedMark(Struct, frozen=True, gc=False):
     mark: SampleMark
     key: SampleKey | None
     """None if the name is not an id; a page never writes such a name."""
+
+    @property
+    def is_bookmark(self) -> bool:
+        """True for a bookmark or a note; False for a judgement alone."""
+        return self.mark.bookmarked or self.mark.note != ""
 
 
 def marks_of(items: Sequence[Mark]) -> list[LocatedMark]:

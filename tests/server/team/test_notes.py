@@ -27,6 +27,19 @@ def test_two_people_note_the_same_sample_without_a_conflict(app: App) -> None:
     assert note_as(app, "bob", "again").status == 409, "a note that was seen at another version"
 
 
+def test_a_private_judgement_filters_for_its_person_alone(app: App) -> None:
+    good = {"kind": "sample", "run": "first", "name": "train/0/0/0", "seen": 0, "sample_mark": {"judgement": "good"}}
+    assert ask_as(app, "ada", "POST", "/api/state", good).status == 200
+    bad = {**good, "name": "train/0/0/1", "sample_mark": {"judgement": "bad"}, "shared": True}
+    assert ask_as(app, "ada", "POST", "/api/state", bad).status == 200
+    listed = "/api/runs/first/samples?split=train&where=judgement%20is%20not%20null"
+    for _ in range(2):  # the second answers come from the cache
+        assert get_as(app, "bob", listed).json["total"] == 0
+        assert get_as(app, "bob", "/api/runs/first/agreement").json["samples"] == 0
+        assert get_as(app, "ada", listed).json["total"] == 2
+        assert get_as(app, "ada", "/api/runs/first/agreement").json["samples"] == 2
+
+
 def test_a_shared_note_is_seen_by_all_with_its_writer(app: App) -> None:
     assert note_as(app, "ada", "look", shared=True).status == 200
     for name in ("ada", "bob", "rita", "root"):

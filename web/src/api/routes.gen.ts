@@ -1,7 +1,7 @@
 // Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
 
 import { get } from "./client";
-import type { AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptLife, PromptQuery, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
+import type { Agreement, AgreementQuery, AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, JudgingQuery, JudgingQueue, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptLife, PromptQuery, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";
 
 /** What a question leaves out, or leaves empty, has its default. */
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
@@ -45,6 +45,14 @@ export const askColumns = (run: string, asked: Asked<ColumnQuery>): Promise<RunC
 /** How an unfinished filter may go on. */
 export const askComplete = (run: string, asked: Asked<CompletionQuery>): Promise<Completion> =>
   get(["runs", run, "complete"], asked);
+
+/** Which samples to judge next. */
+export const askJudgingQueue = (run: string, asked: Asked<JudgingQuery>): Promise<JudgingQueue> =>
+  get(["runs", run, "judging-queue"], asked);
+
+/** Whether the reward agrees with the judgements of a person. */
+export const askAgreement = (run: string, asked: Asked<AgreementQuery> = {}): Promise<Agreement> =>
+  get(["runs", run, "agreement"], asked);
 
 /** Every evaluation by step. */
 export const askEvals = (run: string, asked: Asked<EvalQuery> = {}): Promise<RunEvals> =>

@@ -1241,10 +1241,12 @@ export interface RunMark {
   note: string;
 }
 
-/** A person's bookmark and note on a sample, and what identifies the sample if its id changes. */
+/** A person's bookmark, note and judgement on a sample, and what identifies the sample if its id changes. */
 export interface SampleMark {
   bookmarked: boolean;
   note: string;
+  /** `good`, `bad`, or empty. */
+  judgement: string;
   uid: string;
   /** Start of its response, for lists while the run is missing. */
   excerpt: string;
@@ -1874,6 +1876,84 @@ export interface Suggestion {
   text: string;
   kind: string;
   note: string;
+}
+
+/** Which samples to judge next. */
+export interface JudgingQuery {
+  /** The first step. */
+  step_min?: number | null | undefined;
+  /** The last step, inclusive. */
+  step_max?: number | null | undefined;
+  /** The split, such as train. */
+  split: string;
+  /** One step instead of several. */
+  step?: number | null | undefined;
+  /** A filter: only samples that match it. */
+  where?: string | undefined;
+  /** Discarded samples instead of trained ones. */
+  discarded?: boolean | undefined;
+  /** At random, low to high rewards in equal shares, or where the reward is most in doubt first. */
+  order?: "disagreement" | "random" | "strata" | undefined;
+  /** Another number gives another random order. */
+  seed?: number | undefined;
+  /** The maximum number of samples. */
+  limit?: number | undefined;
+}
+
+/** The samples to judge, the next one first. */
+export interface JudgingQueue {
+  run: string;
+  version: string;
+  ids: string[];
+  /** The samples of the scope that are not judged yet. */
+  samples: number;
+  /** The metric whose disagreement with the reward decides; empty if groups with mixed rewards come first. */
+  against: string;
+}
+
+/** Whether the reward agrees with the judgements of a person. */
+export interface AgreementQuery {
+  /** One split. Default: all. */
+  split?: string | undefined;
+  /** A reward is high from here on. Default: where the rewards divide best. */
+  threshold?: number | null | undefined;
+  /** Only these samples. */
+  ids?: string[] | undefined;
+}
+
+/** How often the reward agrees with the judgements of a person: it is high for good samples and low for bad ones. */
+export interface Agreement {
+  run: string;
+  version: string;
+  /** The judged samples with a reward. */
+  samples: number;
+  agree: number;
+  /** The lower end of the 95 % interval of the share that agrees; null without samples. */
+  low: WireNumber;
+  /** The upper end. */
+  high: WireNumber;
+  /** A reward is high from here on. */
+  threshold: WireNumber;
+  /** Where the threshold comes from. */
+  reason: string;
+  /** The judged samples in all, with or without a reward. */
+  good: number;
+  bad: number;
+  without_reward: number;
+  /** The pairs of a good and a bad sample of one group. */
+  pairs: number;
+  cells: AgreementCell[];
+}
+
+/** The samples of one judgement with a high or a low reward. */
+export interface AgreementCell {
+  /** `good` or `bad`. */
+  judgement: string;
+  /** `high` or `low`. */
+  reward: string;
+  samples: number;
+  /** A filter for these samples. */
+  where: string;
 }
 
 /** Every evaluation by step. */

@@ -3,12 +3,14 @@
 DuckDB and pyarrow take longer to load than a run to open: modules that need them are imported on first use.
 """
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolloupe.api.arguments import sample_query
+from rolloupe.state.records import JUDGEMENT
 from rolloupe.storage import address_of
 
 if TYPE_CHECKING:
@@ -128,9 +130,20 @@ class OpenedRun:
         return self._ready_for(names, (one.options.where for one in asked))
 
     def _ready_with_derived(self, query: "SampleQuery") -> "OpenRun":
-        """Return the run as `indexed` does, with derived metrics and tokens if the query names any."""
+        """Return the run as `indexed` does, with derived metrics, tokens and judgements if the query names any."""
         run = self.indexed()
-        return self.indexed(derived=queries.needs_whole_index(query, *queries.value_names(run)))
+        run = self.indexed(derived=queries.needs_whole_index(query, *queries.value_names(run)))
+        return self._judged(run) if JUDGEMENT in f"{query.sort} {query.where!r}" else run
+
+    def _judged(self, run: "OpenRun") -> "OpenRun":
+        """Return the run with a person's judgements; creates nothing."""
+        from rolloupe.insight import judgements
+        from rolloupe.state import State
+
+        if not State.is_there(self._state_dir):
+            return judgements.with_marks(run, ())
+        with contextlib.closing(State(self._state_dir)) as state:
+            return judgements.with_judgements(run, state)
 
     def _reader(self) -> "Reader":
         opened = self.indexed()

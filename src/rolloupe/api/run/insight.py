@@ -2,7 +2,7 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
@@ -12,17 +12,28 @@ from rolloupe.api.arguments import Steps, sample_query, window
 from rolloupe.api.results import Rows
 from rolloupe.api.run.base import OpenedRun
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.questions import QUESTIONS, BriefQuery, FindingQuery, GradientQuery, LintQuery, PartQuery, Query
+from rolloupe.questions import (
+    QUESTIONS,
+    AgreementQuery,
+    BriefQuery,
+    FindingQuery,
+    GradientQuery,
+    LintQuery,
+    PartQuery,
+    Query,
+)
 from rolloupe.storage import own_place
 
 if TYPE_CHECKING:
     from rolloupe.api.lists import RunCheck
     from rolloupe.api.marks import Bookmark
+    from rolloupe.export.preferences import PreferencePair
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
     from rolloupe.insight.brief import Brief
     from rolloupe.insight.findings import RunFindings
     from rolloupe.insight.gradient import RunGradient
+    from rolloupe.insight.judgements import Agreement
     from rolloupe.insight.lint import RunLint
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.process import NamedGrader
@@ -60,7 +71,8 @@ class RunInsight(OpenedRun):
             asked = structs.asdict(question)
         if declared is None:
             raise BadQuery(f"{question!r} is no question; there are: {', '.join(QUESTIONS)}")
-        return declared.answer(self.indexed(derived=declared.needs == "derived"), declared.asked(asked))
+        run = self.indexed(derived=declared.needs == "derived")
+        return declared.answer(self._judged(run) if declared.judged else run, declared.asked(asked))
 
     def brief(self, *, split: str | None = None) -> "Brief":
         """Return what is worth knowing of the run: at most three `sentences`, the most important first.
@@ -241,6 +253,22 @@ class RunInsight(OpenedRun):
         shown = ReportedTokens(tokens, tuple(rules))
         plan = reports.ReportPlan(title, worst, by, shown, advanced, insight)
         return reports.write(run, self._reader(), place, query, plan)
+
+    def agreement(self, *, split: str | None = None, threshold: float | None = None) -> "Agreement":
+        """Return how often the reward agrees with the judgements of a person: `agree` of `samples`, and `cells`.
+
+        A reward is high from `threshold` on; without one, from where the rewards divide best.
+        """
+        return cast("Agreement", self.ask(AgreementQuery(split=split or "", threshold=threshold)))
+
+    def preference_pairs(self, split: str | None = None) -> "Iterator[PreferencePair]":
+        """Iterate over the pairs of a sample judged good and one judged bad in the same group, with whole texts.
+
+        Each has `prompt`, `chosen` and `rejected`, and the ids and rewards of both samples.
+        """
+        from rolloupe.export.preferences import preference_pairs
+
+        return preference_pairs(self._judged(self.indexed()), split or "")
 
     def bookmarks(self) -> "Rows[Bookmark]":
         """Return the samples that a person bookmarked or annotated in the page, newest last."""

@@ -1,7 +1,9 @@
-"""`rolloupe export html`: write samples with their tokens to one file that a browser opens."""
+"""`rolloupe export`: samples with their tokens as one file that a browser opens, and pairs of judged samples."""
 
+import contextlib
 import sys
 from dataclasses import dataclass
+from itertools import chain
 
 import click
 
@@ -12,8 +14,9 @@ from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps
 from rolloupe.cli.terminal import tell as printed
 from rolloupe.questions import option
-from rolloupe.server.settings import RunPaths
+from rolloupe.server.settings import STATE_DIR, RunPaths
 from rolloupe.storage import own_place
+from rolloupe.storage.atomic import replacing
 
 LIMIT = 100
 """Samples in a report unless `--all-records`, `--worst` or `--record` says otherwise."""
@@ -134,4 +137,46 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
     return OK
 
 
+@dataclass(frozen=True, kw_only=True)
+class PairOptions:
+    """Which pairs to write."""
+
+    output: str
+    split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")
+    state_dir: str | None = option(None, **STATE_DIR)
+
+
+@command(arguments=(*PATHS, OUTPUT))
+def pairs(asked: PairOptions, place: RunPaths) -> int:
+    """Write pairs of a good and a bad answer to one prompt as JSON lines, for preference training.
+
+    The answers are those that a person judged on the page. Each pair of a sample judged good and one judged bad in the
+    same group has a line: prompt, chosen and rejected (whole texts), run, chosen_id, rejected_id, chosen_reward and
+    rejected_reward. `rolloupe query --where 'judgement is not null' --to FILE` writes the judged samples themselves.
+
+    Examples:
+      rolloupe export pairs RUN_DIR -o pairs.jsonl  # For DPO and the like
+      rolloupe export pairs RUN_DIR -o - | jq -r .chosen  # Only the good answers
+    """
+    from rolloupe.export.preferences import pair_lines
+
+    tell = complain if asked.output == "-" else printed
+    with opened(place, state_dir=asked.state_dir) as runs:
+        count = 0
+        with contextlib.ExitStack() as files:
+            lines = (line for run in runs for line in pair_lines(run.preference_pairs(asked.split)))
+            first = next(lines, None)
+            if first is None:
+                complain("No group has both a good and a bad sample, so nothing was written.")
+                return NOTHING
+            path = own_place(asked.output)
+            target = sys.stdout.buffer if asked.output == "-" else files.enter_context(replacing(path))
+            for line in chain([first], lines):
+                target.write(line)
+                count += 1
+    tell(f"{count:,} {'pair' if count == 1 else 'pairs'}{'' if asked.output == '-' else f': {asked.output}'}")
+    return OK
+
+
 export.add_command(html)
+export.add_command(pairs)

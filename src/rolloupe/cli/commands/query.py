@@ -20,6 +20,7 @@ from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
+from rolloupe.state.records import JUDGEMENT
 from rolloupe.storage import is_below
 from rolloupe.storage.atomic import replacing
 
@@ -209,6 +210,7 @@ def _write_file(
             raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
     names = [run.value_names() for run in runs]
     metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
+    tags += [JUDGEMENT] if JUDGEMENT in f"{question.sort} {question.where!r}" else []
     derived = dict.fromkeys(name for of_run in names for name in derived_names(question, *of_run))
     columns = export.columns_of(metrics, tags, [*derived], is_whole=True)
     records = (record for run, item in rows for record in export.rows(run.id, [item], columns, run.texts))

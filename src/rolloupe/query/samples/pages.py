@@ -28,7 +28,7 @@ from rolloupe.query.engine.relation import FILE, PLACE, ROW, RowPlace, TableRead
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
 from rolloupe.query.sample.load import annotation_places, current_ids, read_sample
 from rolloupe.query.samples.listing import listed
-from rolloupe.query.samples.rows import ITEM, NAMES, items_of, list_rows, located_items, table_of
+from rolloupe.query.samples.rows import ITEM, NAMES, LocatedItem, items_of, list_rows, located_items, table_of
 
 PAGE_CELLS = 500_000  # number of values to fetch at a time when iterating over all samples
 MAX_PAGE = 5000
@@ -185,21 +185,26 @@ def table(run: OpenRun, query: SampleQuery) -> pa.Table:
 
 def named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
     """Return items of these samples, by the given ids; without ids that the run lacks."""
+    return {key: located.item for key, located in located_named(run, keys).items()}
+
+
+def located_named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, LocatedItem]:
+    """Return the same with their places."""
     items = _named(run, keys)
     current = current_ids(run, [key for key in keys if key not in items])
     renamed = _named(run, list(current.values())) if current else {}
     return items | {former: renamed[key] for former, key in current.items() if key in renamed}
 
 
-def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, SampleItem]:
-    named: dict[SampleKey, SampleItem] = {}
+def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, LocatedItem]:
+    named: dict[SampleKey, LocatedItem] = {}
     for first in range(0, len(keys), BATCH):
         snapshot = run.snapshot()
         batch = _known(snapshot, keys[first : first + BATCH])
         pieces = snapshot.of({(key.split, key.step) for key in batch})
         places = database.places(run, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
-        items, wanted = items_of(list_rows(run, snapshot, places, columns=())), set(batch)
-        named |= {item.key: item for item in items if item.key in wanted}
+        items, wanted = located_items(list_rows(run, snapshot, places, columns=())), set(batch)
+        named |= {located.item.key: located for located in items if located.item.key in wanted}
     return named
 
 
@@ -221,11 +226,16 @@ def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
     """Return the samples with these names of their framework, anywhere in the run; the last of several."""
+    return {uid: located.item for uid, located in located_by_uid(run, uids).items()}
+
+
+def located_by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, LocatedItem]:
+    """Return the same with their places."""
     names = [uid for uid in dict.fromkeys(uids) if uid]
     snapshot = run.snapshot()
     asked = pa.table({"own_uid": pa.array(names, pa.string())})
     places = database.places(run, Question(snapshot.holding() if names else (), BY_UID, tables={"asked": asked}))
-    return {item.uid: item for item in items_of(list_rows(run, snapshot, places, columns=()))}
+    return {located.item.uid: located for located in located_items(list_rows(run, snapshot, places, columns=()))}
 
 
 def _known(snapshot: Snapshot, keys: Sequence[SampleKey]) -> list[SampleKey]:

@@ -17,7 +17,7 @@ from rolloupe.insight.comparison import RewardComparison, compare_rewards
 from rolloupe.query import Curve, CurveEntry, CurveQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.server import params
-from rolloupe.server.context import context_of
+from rolloupe.server.context import context_of, names_judgements
 from rolloupe.server.people import Runs
 from rolloupe.wire.encoding import number, plain, record_from
 from rolloupe.wire.runs import (
@@ -99,6 +99,8 @@ async def curves(request: Request) -> Response:
     context, body = context_of(request), await params.body_of(request, CurvesRequest)
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
+    if await names_judgements(request):
+        runs = await context.judged(request, runs)
     queries = checked(body, len(runs))
 
     def make() -> CurvesReply:

@@ -13,8 +13,10 @@ from rolloupe import export as tables
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export import report
+from rolloupe.export.preferences import pair_lines, preference_pairs
 from rolloupe.export.report import contents
 from rolloupe.index import OpenRun
+from rolloupe.insight.judgements import JUDGED
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.server import params, replies
@@ -143,7 +145,8 @@ async def as_csv(request: Request) -> Response:
     return await context.downloads.send(request, begin, f"{run.info.name}.csv", tables.KINDS["csv"])
 
 
-HTML = "html"
+HTML, PAIRS = "html", "pairs"
+OF = ("samples", "bookmarks", "judgements")
 MAX_REPORTED = 1000
 """Samples in a report from the page; the command line writes more."""
 
@@ -160,21 +163,22 @@ async def export(request: Request) -> Response:
     """`GET /api/runs/{run}/export?to=jsonl|csv|parquet&texts=start|whole`, for a query or with `of=bookmarks`.
 
     The query is as in `/samples`; split and step are optional. With `to=html` it is a report, with notes if `notes=1`,
-    without tokens if `tokens=0`, and without findings and broken rules if `findings=0`.
+    without tokens if `tokens=0`, and without findings and broken rules if `findings=0`. With `of=judgements`, it has
+    the samples that the person judged; `to=pairs` then writes pairs for preference training.
     """
     context, run = context_of(request), await context_of(request).run(request)
     parameters = request.query_params
     kind, texts, of = params.word(parameters, "to"), parameters.get("texts", "start"), parameters.get("of", "samples")
-    if kind not in (*tables.KINDS, HTML) or texts not in ("start", "whole") or of not in ("samples", "bookmarks"):
-        raise BadQuery(
-            f"to= is one of {', '.join((*tables.KINDS, HTML))}, texts= start or whole, of= samples or bookmarks"
-        )
+    kinds = (*tables.KINDS, HTML, *([PAIRS] if of == "judgements" else []))
+    if kind not in kinds or texts not in ("start", "whole") or of not in OF:
+        raise BadQuery(f"to= is one of {', '.join(kinds)}, texts= start or whole, of= one of {', '.join(OF)}")
     has_notes = of == "bookmarks" or params.flag(parameters, "notes")
     has_tokens, has_findings = (
         params.flag(parameters, name) or name not in parameters for name in ("tokens", "findings")
     )
     state = await context.state(request) if has_notes or kind == HTML else None
     scope = params.sample_query(parameters)
+    scope = replace(scope, where=(*scope.where, JUDGED)) if of == "judgements" else scope
 
     def insight() -> contents.ReportedInsight | None:
         """Return the findings and broken rules of the run; the reasons for setting findings aside count as notes."""
@@ -184,7 +188,9 @@ async def export(request: Request) -> Response:
 
     def begin() -> Iterator[bytes]:
         noted = bookmarks(run, state) if has_notes and state is not None else Selection((), 0)
-        selection = selected(run, scope) if of == "samples" else noted
+        if kind == PAIRS:
+            return pair_lines(preference_pairs(run))
+        selection = noted if of == "bookmarks" else selected(run, scope)
         if kind == HTML:
             name, notes = run.info.name, noted.notes or {}
             scope_words = f"Bookmarked samples of {name}." if of == "bookmarks" else report.scope_of(name, scope)
@@ -197,8 +203,9 @@ async def export(request: Request) -> Response:
         read = query.Reader(run).texts if is_whole else None
         return tables.written(kind, columns, tables.rows(run.id, selection.items, columns, read, selection.notes))
 
-    media_type = tables.KINDS.get(kind, "text/html; charset=utf-8")
-    return await context.downloads.send(request, begin, f"{run.id}.{of}.{kind}", media_type)
+    media_type = {**tables.KINDS, PAIRS: tables.KINDS["jsonl"]}.get(kind, "text/html; charset=utf-8")
+    ending = "pairs.jsonl" if kind == PAIRS else f"{of}.{kind}"
+    return await context.downloads.send(request, begin, f"{run.id}.{ending}", media_type)
 
 
 def reported(

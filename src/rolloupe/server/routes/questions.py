@@ -25,7 +25,7 @@ def route_of(question: Question) -> Endpoint:
     """Return the endpoint of a question."""
 
     async def endpoint(request: Request) -> Response:
-        context, run = context_of(request), await context_of(request).run(request)
+        context, run = context_of(request), await context_of(request).run(request, judged=question.judged)
         asked = params.query_of(request.query_params, question.query)
         version = run.version
         if question.version:

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -117,7 +118,8 @@ def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.Samp
     owner = store.owner(run)
     by_name: dict[str, list[LocatedMark]] = {}
     for mark in marks_of(store.of(owner)) if owner else []:
-        by_name.setdefault(mark.item.name, []).append(mark)
+        if mark.is_bookmark:
+            by_name.setdefault(mark.item.name, []).append(mark)
     names = iter(by_name.values())
     while some := [*islice(names, MARKED)]:
         samples = with_samples(run, [marks[0] for marks in some])
@@ -199,7 +201,7 @@ def sample_mark(run: OpenRun | None, sample: str, view: SampleMark) -> SampleMar
         raise NotFound(f"no sample {key} in run {run.id!r}")
     if item is None:
         return view
-    return SampleMark(bookmarked=view.bookmarked, note=view.note, uid=item.uid, excerpt=item.response[:240])
+    return msgspec.structs.replace(view, uid=item.uid, excerpt=item.response[:240])
 
 
 async def stats(request: Request) -> Response:

@@ -3,6 +3,8 @@
 from contextlib import suppress
 from pathlib import Path
 
+from msgspec import structs
+
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
@@ -47,10 +49,10 @@ class Bookmarks:
         is_conflict = True
         while is_conflict:  # another viewer changed it in between
             mark = self._mark(run, item.key)
-            note = mark.value.note if mark and isinstance(mark.value, SampleMark) else ""
+            before = mark.value if mark and isinstance(mark.value, SampleMark) else SampleMark()
             excerpt = item.response[:MAX_EXCERPT_CHARS]
-            changed = SampleMark(bookmarked=is_set, note=note, uid=item.uid, excerpt=excerpt)
-            kept = changed if is_set or note else None
+            changed = structs.replace(before, bookmarked=is_set, uid=item.uid, excerpt=excerpt)
+            kept = changed if is_set or before.note or before.judgement else None
             change = Change(kind="sample", name=item.id, value=kept, seen=mark.version if mark else 0)
             is_conflict = self._opened().write(change, run).is_conflict
         return is_set

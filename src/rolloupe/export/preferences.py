@@ -1,0 +1,63 @@
+"""Pairs of a good and a bad sample of one group, for preference training: prompt, chosen and rejected response."""
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from rolloupe import text
+from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.index import OpenRun
+from rolloupe.insight.judgements import judged_samples, judgement_of
+from rolloupe.model import Texts
+from rolloupe.query import Reader, SampleItem
+
+GroupKey = tuple[str, int, str]
+
+
+class PreferencePair(NamedTuple):
+    """A good and a bad answer to one prompt, with whole texts."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+    run: str
+    chosen_id: str
+    rejected_id: str
+    chosen_reward: float | None
+    rejected_reward: float | None
+
+
+def preference_pairs(run: OpenRun, split: str = "") -> Iterator[PreferencePair]:
+    """Yield every pair of a run with judgements, leaving out samples whose files are gone."""
+    groups: dict[GroupKey, list[SampleItem]] = {}
+    for item in judged_samples(run, split):
+        groups.setdefault((item.split, item.step, item.group), []).append(item)
+    reader = Reader(run)
+    for items in groups.values():
+        if len({judgement_of(item) for item in items}) < 2:
+            continue
+        read = [(item, texts) for item in items if (texts := _texts(reader, item)) is not None]
+        good = [one for one in read if judgement_of(one[0]) == "good"]
+        bad = [one for one in read if judgement_of(one[0]) == "bad"]
+        for chosen, chosen_texts in good:
+            for rejected, rejected_texts in bad:
+                yield PreferencePair(
+                    chosen_texts.prompt, chosen_texts.response, rejected_texts.response, run.id,
+                    chosen.id, rejected.id, chosen.reward, rejected.reward,
+                )  # fmt: skip
+
+
+def _texts(reader: Reader, item: SampleItem) -> Texts | None:
+    try:
+        return reader.texts(item.key)
+    except (NotFound, SourceChanged):
+        return None
+
+
+def pair_lines(pairs: Iterable[PreferencePair]) -> Iterator[bytes]:
+    """Yield pairs as lines of JSON; a reward that is no number there is null."""
+    for pair in pairs:
+        record = pair._asdict()
+        for name in ("chosen_reward", "rejected_reward"):
+            record[name] = record[name] if record[name] is not None and abs(record[name]) < float("inf") else None
+        yield text.clean(json.dumps(record, ensure_ascii=False)).encode() + b"\n"

@@ -1,0 +1,241 @@
+"""Judgements of a person: which samples to judge next, and whether the reward agrees."""
+
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from msgspec import Struct
+from numpy.typing import NDArray
+
+from rolloupe import query
+from rolloupe.index import OpenRun, Piece, tag_column
+from rolloupe.insight.findings.trend import correctness_of, metrics_of
+from rolloupe.model import Real
+from rolloupe.query import SampleItem, SampleQuery
+from rolloupe.query.filter.nodes import Missing, Not
+from rolloupe.query.filter.parser import conditions
+from rolloupe.questions import AgreementQuery, JudgingQuery
+from rolloupe.state import State
+from rolloupe.state.records import JUDGEMENT, LocatedMark, located_samples
+
+Floats: TypeAlias = NDArray[np.float64]
+
+COLUMN = f"tag.{JUDGEMENT}"
+"""The column of judgements, even in a run with a sample metric of that name."""
+
+JUDGED = Not(Missing(COLUMN))
+"""The filter for judged samples."""
+
+STRATA = 5
+Z_95 = 1.96
+
+
+def with_judgements(run: OpenRun, state: State) -> OpenRun:
+    """Return the run with the judgements of a person as the tag `judgement` of its samples."""
+    return with_marks(run, state.judgements(run))
+
+
+def with_marks(run: OpenRun, marks: Sequence[LocatedMark]) -> OpenRun:
+    """Return the run with the judgements among some marks."""
+    samples = located_samples(
+        marks, lambda keys: query.located_named(run, keys), lambda uids: query.located_by_uid(run, uids)
+    )
+    judged = {sample.word: mark.mark.judgement for mark, sample in samples if sample is not None}
+    table = pa.table({
+        "uid": pa.array(judged, pa.string()),
+        "source": pa.array([""] * len(judged), pa.string()),
+        "byte_start": pa.array(range(len(judged)), pa.int64()),
+        "nth": pa.array(range(len(judged)), pa.int64()),
+        tag_column(JUDGEMENT): pa.array(judged.values(), pa.string()),
+    })  # fmt: skip
+    stamp = hashlib.blake2b(repr(sorted(judged.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return run.with_scores(
+        Piece(JUDGEMENT, None, table, (), (), (JUDGEMENT,), annotates=True, stop=0, scores=True), stamp
+    )
+
+
+class JudgingQueue(Struct, frozen=True):
+    """The samples to judge, the next one first."""
+
+    ids: list[str]
+    samples: int
+    """The samples of the scope that are not judged yet."""
+    against: str
+    """The metric whose disagreement with the reward decides; empty if groups with mixed rewards come first."""
+
+
+def judging_queue(run: OpenRun, asked: JudgingQuery) -> JudgingQueue:
+    """Return the samples of a scope that are not judged yet, in the order to judge them."""
+    scope = SampleQuery(
+        splits=(asked.split,),
+        step_min=asked.step_min if asked.step is None else asked.step,
+        step_max=asked.step_max if asked.step is None else asked.step,
+        trained=not asked.discarded,
+        where=(*conditions(asked.where), Missing(COLUMN)),
+        typed=asked.where,
+    )
+    against = _second_opinion(run, asked.split) if asked.order == "disagreement" else ""
+    arrays = query.sample_arrays(run, scope, ["reward", *([against] if against else [])])
+    order = np.random.default_rng(asked.seed).permutation(len(arrays))
+    rewards = arrays.numbers("reward")[order]
+    if asked.order == "strata":
+        order = order[np.argsort(_turns(_strata(rewards)), kind="stable")]
+    elif against:
+        apart = np.abs(_ranks(rewards) - _ranks(arrays.numbers(against)[order]))
+        order = order[np.argsort(-np.nan_to_num(apart, nan=-1.0), kind="stable")]
+    elif asked.order == "disagreement":
+        order = order[_by_mixed_group(arrays.table[query.GROUP].to_numpy()[order], rewards)]
+    return JudgingQueue(arrays.ids(run, order[: asked.limit].tolist()), len(order), against)
+
+
+def _second_opinion(run: OpenRun, split: str) -> str:
+    """The metric to compare the reward with: scores of a person's own grader, else one that means correctness."""
+    snapshot = run.snapshot()
+    scores = [name for piece in snapshot.scores for name in piece.metrics]
+    metric = scores[-1] if scores else correctness_of(run, metrics_of(snapshot, split), "")
+    return query.qualified(metric, "metric") if metric else ""
+
+
+def _strata(rewards: Floats) -> NDArray[np.int64]:
+    """The stratum of each reward: its value if there are few, else its fifth; one more for missing rewards."""
+    finite = np.isfinite(rewards)
+    strata = np.full(len(rewards), -1, np.int64)
+    values, places = np.unique(rewards[finite], return_inverse=True)
+    if len(values) > STRATA:
+        places = np.argsort(np.argsort(rewards[finite], kind="stable")) * STRATA // max(1, finite.sum())
+    strata[finite] = places
+    return strata
+
+
+def _turns(strata: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many samples of the same stratum come before each."""
+    turns = np.empty(len(strata), np.int64)
+    for stratum in np.unique(strata):
+        among = strata == stratum
+        turns[among] = np.arange(among.sum())
+    return turns
+
+
+def _ranks(values: Floats) -> Floats:
+    """The rank of each value from 0 to 1, equal ones alike; NaN for values that are not finite."""
+    finite = np.isfinite(values)
+    _, places, counts = np.unique(values[finite], return_inverse=True, return_counts=True)
+    middles = np.cumsum(counts) - counts / 2
+    ranks = np.full(len(values), np.nan)
+    ranks[finite] = middles[places] / max(1, finite.sum())
+    return ranks
+
+
+def _by_mixed_group(groups: NDArray[np.uint64], rewards: Floats) -> NDArray[np.int64]:
+    """The order of samples by the deviation of the rewards in their group, the most mixed group first."""
+    _, places = np.unique(groups, return_inverse=True)
+    finite = np.nan_to_num(rewards, nan=0.0, posinf=0.0, neginf=0.0)
+    counts = np.bincount(places)
+    means = np.bincount(places, finite) / counts
+    deviations = np.sqrt(np.bincount(places, (finite - means[places]) ** 2) / counts)
+    order: NDArray[np.int64] = np.lexsort((places, -deviations[places]))
+    return order
+
+
+class AgreementCell(Struct, frozen=True):
+    """The samples of one judgement with a high or a low reward."""
+
+    judgement: str
+    """`good` or `bad`."""
+    reward: str
+    """`high` or `low`."""
+    samples: int
+    where: str
+    """A filter for these samples."""
+
+
+class Agreement(Struct, frozen=True):
+    """How often the reward agrees with the judgements of a person: it is high for good samples and low for bad ones."""
+
+    samples: int
+    """The judged samples with a reward."""
+    agree: int
+    low: Real | None
+    """The lower end of the 95 % interval of the share that agrees; null without samples."""
+    high: Real | None
+    """The upper end."""
+    threshold: Real
+    """A reward is high from here on."""
+    reason: str
+    """Where the threshold comes from."""
+    good: int
+    """The judged samples in all, with or without a reward."""
+    bad: int
+    without_reward: int
+    pairs: int
+    """The pairs of a good and a bad sample of one group."""
+    cells: list[AgreementCell]
+
+
+def judged_samples(run: OpenRun, split: str = "") -> list[SampleItem]:
+    """Return the judged samples of a run with judgements."""
+    return list(query.every(run, SampleQuery(splits=(split,) if split else (), where=(JUDGED,))))
+
+
+def judgement_of(item: SampleItem) -> str:
+    """Return the judgement of a sample of a run with judgements."""
+    return item.tags.get(JUDGEMENT, "")
+
+
+def agreement(run: OpenRun, asked: AgreementQuery) -> Agreement:
+    """Return how often the reward of a run agrees with the judgements of a person."""
+    judged = [item for item in judged_samples(run, asked.split) if not asked.ids or item.id in asked.ids]
+    rewarded = [item for item in judged if item.reward is not None and math.isfinite(item.reward)]
+    threshold, reason = asked.threshold, "as requested"
+    if threshold is None:
+        threshold, reason = _threshold(run, np.array([item.reward for item in rewarded], np.float64))
+    counts = {(word, level): 0 for word in ("good", "bad") for level in ("high", "low")}
+    groups: dict[tuple[str, int, str], list[str]] = {}
+    for item in judged:
+        groups.setdefault((item.split, item.step, item.group), []).append(judgement_of(item))
+    for item in rewarded:
+        counts[judgement_of(item), "high" if (item.reward or 0.0) >= threshold else "low"] += 1
+    signs = {"high": ">=", "low": "<"}
+    cells = [
+        AgreementCell(word, level, number, f"{JUDGEMENT} = {word} and reward {signs[level]} {threshold!r}")
+        for (word, level), number in counts.items()
+    ]
+    agree = counts["good", "high"] + counts["bad", "low"]
+    low, high = _wilson(agree, len(rewarded))
+    words = [judgement_of(item) for item in judged]
+    return Agreement(
+        len(rewarded), agree, low, high, threshold, reason, words.count("good"), words.count("bad"),
+        len(judged) - len(rewarded), sum(of.count("good") * of.count("bad") for of in groups.values()), cells,
+    )  # fmt: skip
+
+
+def _threshold(run: OpenRun, rewards: Floats) -> tuple[float, str]:
+    """The reward that divides low from high ones, and why."""
+    declared = run.info.reading.reward_range or run.info.reward_range
+    if declared is not None:
+        return sum(declared) / 2, "the middle of the declared range of the reward"
+    values, counts = np.unique(rewards, return_counts=True)
+    if len(values) > 1:
+        below = np.cumsum(counts)[:-1]
+        sums = np.cumsum(values * counts)
+        above = len(rewards) - below
+        gap = below * above * (sums[:-1] / below - (sums[-1] - sums[:-1]) / above) ** 2
+        cut = int(np.argmax(gap))
+        return float(values[cut] + values[cut + 1]) / 2, "where the rewards of these samples divide into two best"
+    seen = next((info for info in query.catalogue(run).columns if info.name == "reward"), None)
+    if seen is not None and seen.low is not None and seen.high is not None:
+        return (seen.low + seen.high) / 2, "halfway between the lowest and the highest reward of the run"
+    return 0.5, "the usual one for rewards from 0 to 1"
+
+
+def _wilson(right: int, of: int) -> tuple[float | None, float | None]:
+    """The 95 % interval of a share by Wilson's formula."""
+    if not of:
+        return None, None
+    share, slack = right / of, Z_95**2 / of
+    middle = (share + slack / 2) / (1 + slack)
+    reach = Z_95 * math.sqrt(share * (1 - share) / of + slack / (4 * of)) / (1 + slack)
+    return max(0.0, middle - reach), min(1.0, middle + reach)
