@@ -250,7 +250,7 @@ class JudgingQuery(StepWindow, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="The maximum number of samples.")] = 200
 
 
-@question("agreement", "rolloupe.insight.judgements:agreement", rows="cells", judged=True)
+@question("agreement", "rolloupe.insight.judgements:agreement", rows="cells", judged=True, tool=False)
 class AgreementQuery(Query, frozen=True, kw_only=True):
     """Whether the reward agrees with the judgements of a person."""
 

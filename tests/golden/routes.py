@@ -97,7 +97,18 @@ def first_look(asked: Asked, run: Any) -> None:
 def whole_run(asked: Asked, run: Any) -> None:
     """Everything else that can be asked of a run."""
     name = run["id"]
-    for route in ("brief", "alarms", "findings", "parts", "lint", "landmarks", "evals", "marked", "token-series"):
+    for route in (
+        "brief",
+        "alarms",
+        "findings",
+        "parts",
+        "lint",
+        "landmarks",
+        "evals",
+        "marked",
+        "agreement",
+        "token-series",
+    ):
         asked.get(f"{RUN}/{route}", name)
     asked.get(f"{RUN}/gradient", name, bins=40)
     asked.get(f"{RUN}/problems/raw", name, file=file_of(asked, name), start=0, stop=40)
@@ -119,6 +130,8 @@ def a_split(asked: Asked, name: str, split: str) -> None:
     steps = asked.get(f"{RUN}/steps", name, split=split)["steps"]
     last = {"split": split, "step": steps[-1]}
     asked.get(f"{RUN}/discards", name, split=split)
+    for order in ("random", "strata", "disagreement"):
+        asked.get(f"{RUN}/judging-queue", name, split=split, order=order, limit=LISTED)
     asked.get(f"{RUN}/report", name, **last)
     asked.get(f"{RUN}/samples.csv", name, **last)
     asked.get(f"{RUN}/step-values", name, **last, names=["reward", "response_tokens"], also=["turns"])

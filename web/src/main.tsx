@@ -55,6 +55,7 @@ async function draw(root: Element): Promise<void> {
   session.folds.start();
   session.find.start();
   session.search.start();
+  session.judging.start();
   session.live.start();
   startComplete(session);
   startPrefetch(session);

@@ -3,6 +3,7 @@
 import { ExportCard } from "../features/export";
 import { Frame } from "./frame/Frame";
 import { Help } from "../features/help";
+import { AgreementCard } from "../features/judging";
 import { SignedOut } from "../features/login";
 import { Conflict, LinkDialog, UnsavedMarks } from "../features/marks";
 import { Palette } from "../features/palette";
@@ -17,6 +18,7 @@ export function App() {
       <Help />
       <Palette />
       <ExportCard />
+      <AgreementCard />
       <LinkDialog />
       <Conflict />
       {isSignedOut.value && !isLocked.value ? <SignedOut /> : <UnsavedMarks />}

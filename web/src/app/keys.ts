@@ -6,6 +6,7 @@ import { actionOf, type Action, KEYS, TOKEN_KEYS, type TokenAction } from "../li
 import { openExport } from "../features/export";
 import { FILTER_ID } from "../features/list";
 import { helpOpen } from "../features/help";
+import { wordOf } from "../features/judging";
 import { openNote, toggleBookmark } from "../features/marks";
 import { SEARCH_ID } from "../features/search";
 import { appliesToTokens, tokenDoers } from "../features/tokens";
@@ -15,7 +16,9 @@ import { choose, settings } from "../state/browser/settings";
 import { isLocked } from "../state/browser/login";
 import { turnTheme } from "../state/browser/settings";
 import { turnVerbatim } from "../state/browser/textOptions";
+import type { Judgement } from "../state/judging";
 import { copyLink } from "../ui/controls/link";
+import { announce } from "../ui/overlay/announce";
 import { NARROW } from "../ui/hooks/useMatch";
 
 /** Elements that handle keys themselves. */
@@ -53,6 +56,11 @@ const doers = (session: Session): Record<Action, () => void> => ({
   link: () => void copyLink(session),
   bookmark: () => toggleBookmark(session),
   note: () => openNote(session),
+  judge: () => (session.judging.queue.peek() === null ? void session.judging.begin() : session.judging.end()),
+  judgeGood: () => judge(session, "good"),
+  judgeBad: () => judge(session, "bad"),
+  judgeNone: () => judge(session, ""),
+  checkReward: () => void session.judging.begin("random", true),
   share: () => openExport("sample", "html"),
   report: () => openExport("samples", "html"),
   export: () => openExport("samples"),
@@ -90,6 +98,7 @@ const OF_PROMPT: ReadonlySet<Action> = new Set(["nextOfPrompt", "previousOfPromp
 
 function can(session: Session, action: Action): boolean {
   const { page, view, sample } = session.place.now.peek();
+  if (session.judging.isBlind.peek() && !BLIND.has(action)) return false;
   if (isOfTokens(action)) return appliesToTokens(session, action);
   if (action === "metrics" || action === "compare") return session.run.now.peek() !== null;
   if (page === "rollouts" && view === "group" && OF_ONE.has(action)) return false;
@@ -109,7 +118,33 @@ const OF_SAMPLE: ReadonlySet<Action> = new Set([
   "expand",
   "bookmark",
   "note",
+  "judgeGood",
+  "judgeBad",
+  "judgeNone",
 ]);
+
+/** Actions that neither show another sample nor the reward. */
+const BLIND: ReadonlySet<Action> = new Set([
+  ...EVERYWHERE,
+  ...OF_ONE,
+  "verbatim",
+  "note",
+  "nextSample",
+  "previousSample",
+  "judge",
+  "judgeGood",
+  "judgeBad",
+  "judgeNone",
+]);
+
+const JUDGING: ReadonlySet<Action> = new Set(["judgeGood", "judgeBad", "judgeNone"]);
+
+/** Judge the sample. The bar of the judging shows it; without the bar, the page says it. */
+function judge(session: Session, judgement: Judgement): void {
+  const isSilent = session.judging.queue.peek() !== null;
+  if (session.judging.judge(judgement))
+    announce(judgement === "" ? "No judgement" : `Judged ${wordOf(judgement)}`, !isSilent);
+}
 
 /** Run an action where its effect is visible. A view that is on but covered is not turned off. */
 function act(session: Session, action: Action): void {
@@ -133,6 +168,10 @@ function showSample(session: Session): boolean {
  * list.
  */
 function goBeside(session: Session, by: number): void {
+  if (session.judging.queue.peek() !== null) {
+    session.judging.goBy(by);
+    return;
+  }
   if (session.place.now.peek().view !== "group" || !session.group.goMember(by)) void session.browse.goOn(by);
 }
 
@@ -200,6 +239,7 @@ export function startKeys(session: Session): void {
     const isInField = event.target instanceof Element && event.target.closest(FIELDS) !== null;
     if ((isInField && action !== "palette") || !can(session, action)) return;
     event.preventDefault();
-    act(session, action);
+    // A key held down judges one sample.
+    if (!(event.repeat && JUDGING.has(action))) act(session, action);
   });
 }

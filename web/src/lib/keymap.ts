@@ -37,6 +37,11 @@ export type Action =
   | "link"
   | "bookmark"
   | "note"
+  | "judge"
+  | "judgeGood"
+  | "judgeBad"
+  | "judgeNone"
+  | "checkReward"
   | "palette"
   | "share"
   | "report"
@@ -96,6 +101,11 @@ export const KEYS: readonly Key[] = [
   { action: "link", keys: ["y"], label: "y", words: "copy a link to this" },
   { action: "bookmark", keys: ["b"], label: "b", words: "bookmark this sample, or not" },
   { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
+  { action: "judgeGood", keys: ["1"], label: "1", words: "judge this sample good" },
+  { action: "judgeBad", keys: ["2"], label: "2", words: "judge this sample bad" },
+  { action: "judgeNone", keys: ["0"], label: "0", words: "take back the judgement, or skip the sample" },
+  { action: "judge", keys: ["j"], label: "j", words: "judge samples one after another, or stop" },
+  { action: "checkReward", keys: ["J"], label: "J", words: "check the reward: judge ten samples without seeing it" },
   { action: "share", keys: ["s"], label: "s", words: "share this sample: as a report in one file, or by a link" },
   { action: "report", keys: [], label: "", words: "report of the samples of the list: one file of HTML to mail" },
   { action: "export", keys: [], label: "", words: "export the samples of the list: JSON lines, Parquet, CSV, Python" },

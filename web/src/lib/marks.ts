@@ -4,7 +4,7 @@ import type { ConflictReply, RunMark, SampleMark, StateItem, StateOwner } from "
 import { isRecord } from "./data/record";
 
 export const NO_RUN_MARK: RunMark = { name: "", colour: 0, hidden: false, note: "" };
-export const NO_SAMPLE_MARK: SampleMark = { bookmarked: false, note: "", uid: "", excerpt: "" };
+export const NO_SAMPLE_MARK: SampleMark = { bookmarked: false, note: "", judgement: "", uid: "", excerpt: "" };
 
 export type Kind = "run" | "sample" | "layout" | "setting";
 
@@ -36,6 +36,9 @@ export function valueOf(item: StateItem): MarkValue {
 
 export const isSampleMark = (value: MarkValue): value is SampleMark => value !== null && "bookmarked" in value;
 
+/** True for a bookmark or a note; false for a judgement alone. */
+export const isBookmark = ({ bookmarked, note }: SampleMark): boolean => bookmarked || note !== "";
+
 export const isRunMark = (value: MarkValue): value is RunMark =>
   value !== null && "colour" in value && "hidden" in value;
 
@@ -57,7 +60,7 @@ export function ownerOf(owners: readonly StateOwner[], run: string): string {
 /** True for a value without content: such an item is removed. */
 export function isEmpty(value: MarkValue): boolean {
   if (value === null) return true;
-  if (isSampleMark(value)) return !value.bookmarked && value.note === "";
+  if (isSampleMark(value)) return !isBookmark(value) && value.judgement === "";
   if (isRunMark(value)) return value.name === "" && value.colour === 0 && !value.hidden && value.note === "";
   return Object.keys(value).length === 0;
 }

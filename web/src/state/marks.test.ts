@@ -34,7 +34,7 @@ const noteItem = (note: string, version: number): StateItem => ({
   by: "",
   shared: false,
   run_mark: null,
-  sample_mark: { bookmarked: false, note, uid: "", excerpt: "" },
+  sample_mark: { bookmarked: false, note, judgement: "", uid: "", excerpt: "" },
   setting: null,
 });
 const all = (version: number, found: StateItem[]): StateReply => ({

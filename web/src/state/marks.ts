@@ -1,6 +1,6 @@
 /**
- * Marks that a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks and notes on
- * samples, settings.
+ * Marks that a person added, shared by all tabs and viewers: names, colours and notes of runs, bookmarks, notes
+ * and judgements on samples, settings.
  *
  * A change shows at once, and is sent with the version that it is based on. If another change came first, the page
  * offers both: see `conflict`.
@@ -13,6 +13,7 @@ import { isRecord } from "../lib/data/record";
 import {
   changes,
   type Conflict,
+  isBookmark,
   isConflict,
   isEmpty,
   isRunMark,
@@ -150,13 +151,22 @@ export function colourOf(id: string): number {
   return chosen > 0 ? chosen : (Math.max(0, placeOfRun(id)) % 10) + 1;
 }
 
-/** All marks on samples, the newest first, with their run if it is open. */
+/** All bookmarks and notes on samples, the newest first, with their run if it is open. */
 export const sampleMarks = computed(() =>
   [...items.value.values(), ...shared.value.values()]
-    .filter((item) => item.sample_mark !== null)
+    .filter(({ sample_mark: mark }) => mark !== null && isBookmark(mark))
     .toSorted((a, b) => b.version - a.version)
     .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
 );
+
+/** True if the person judged a sample of a run. */
+export function hasJudgements(run: string): boolean {
+  const owner = ownerOf(owners.value, run);
+  if (owner === "") return false;
+  return [...items.value.values(), ...shared.value.values()].some(
+    (item) => item.owner === owner && item.by === user.value && (item.sample_mark?.judgement ?? "") !== "",
+  );
+}
 
 /** The load under way; `again` if something has changed since. */
 const loading: { now: Promise<void> | null; again: boolean } = { now: null, again: false };

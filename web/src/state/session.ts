@@ -7,6 +7,7 @@ import { effect } from "@preact/signals";
 import { type Place, START } from "../lib/address/address";
 import { GroupStore } from "./group";
 import { BrowseStore } from "./list/browse";
+import { JudgingStore } from "./judging";
 import { FilterStore } from "./list/filter";
 import { ListStore } from "./list/list";
 import { PagesStore } from "./list/pages";
@@ -73,6 +74,7 @@ export class Session {
   readonly tokenAlternatives = new TokenAlternativesStore(this);
   readonly tokenWorst = new TokenWorstStore(this);
   readonly search = new SearchStore(this);
+  readonly judging = new JudgingStore(this);
 
   readonly #ends: (() => void)[] = [];
 

@@ -24,6 +24,12 @@ const KINDS = [
   { value: "csv", label: "CSV", title: "For spreadsheets; an apostrophe protects what looks like a formula" },
 ] as const;
 
+const PAIRS = {
+  value: "pairs",
+  label: "Pairs",
+  title: "Prompt, chosen and rejected: each good sample with each bad one of its group, as JSON lines",
+} as const;
+
 const TEXTS = [
   { value: "whole", label: "Whole", title: "Prompt and response, read from the run's files" },
   { value: "start", label: "Their starts", title: "As in lists: much faster for many samples" },
@@ -60,6 +66,7 @@ const TITLES: Readonly<Record<Of, string>> = {
   sample: "Share this sample",
   samples: "Export the samples of the list",
   bookmarks: "Export bookmarks and notes",
+  judgements: "Export what you judged",
 };
 
 function Card({ of, kind: first }: { of: Of; kind: Kind }) {
@@ -81,7 +88,12 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
       </p>
       <div class={style["line"]}>
         <span>As</span>
-        <Segments label="Kind of file" options={KINDS} value={kind} choose={setKind} />
+        <Segments
+          label="Kind of file"
+          options={of === "judgements" ? [...KINDS, PAIRS] : KINDS}
+          value={kind}
+          choose={setKind}
+        />
       </div>
       {isReport ? (
         <>
@@ -102,6 +114,8 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
             </p>
           )}
         </>
+      ) : kind === "pairs" ? (
+        <p class="quiet">Each good sample with each bad one of its group, with whole texts.</p>
       ) : (
         <div class={style["line"]}>
           <span>Texts</span>
@@ -119,9 +133,9 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
         )}
       </p>
       <h3>The same in Python</h3>
-      <pre class={style["code"]}>{callOf(session, of)}</pre>
+      <pre class={style["code"]}>{callOf(session, of, kind)}</pre>
       <p class={style["foot"]}>
-        <Copy text={() => callOf(session, of)} what="the Python call" />
+        <Copy text={() => callOf(session, of, kind)} what="the Python call" />
         <button type="button" class="action" onClick={close}>
           Close
         </button>

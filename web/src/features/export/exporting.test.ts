@@ -8,6 +8,6 @@ import { callOf, fileOf } from "./exporting";
 it("leaves it to the server and to Python what length stands for", () => {
   runs.value = [{ id: "r", name: "r", path: "/r", version: "1", splits: [] } as unknown as RunItem];
   const session = createSession({ ...START, page: "rollouts", run: "r", split: "train", step: 1, sort: "length" });
-  expect(callOf(session, "samples")).toContain('sort="length"');
+  expect(callOf(session, "samples", "jsonl")).toContain('sort="length"');
   expect(fileOf(session, "samples", "csv", true)).toContain("sort=length");
 });

@@ -5,12 +5,14 @@ import { signal } from "@preact/signals";
 import { exportAddress } from "../../api";
 import type { SampleReply } from "../../api/types.gen";
 import { decoded } from "../../lib/address/decoded";
-import { bookmarksCall, sampleCall, samplesCall, type Selection } from "../../lib/address/python";
+import { bookmarksCall, pairsCall, sampleCall, samplesCall, type Selection } from "../../lib/address/python";
 import { queryOf } from "../../lib/list/scope";
 
-/** The samples of the list, the bookmarked ones, or the open one. */
-export type Of = "samples" | "bookmarks" | "sample";
-export type Kind = "jsonl" | "parquet" | "csv" | "html";
+/** The samples of the list, the bookmarked ones, the judged ones, or the open one. */
+export type Of = "samples" | "bookmarks" | "judgements" | "sample";
+export type Kind = "jsonl" | "parquet" | "csv" | "html" | "pairs";
+
+const JUDGED: Selection = { where: "judgement is not null" };
 
 /** The subject of the open card, and the kind of file to begin with; null while it is closed. */
 export const exportOpen = signal<{ of: Of; kind: Kind } | null>(null);
@@ -19,11 +21,11 @@ export function openExport(of: Of, kind: Kind = "jsonl"): void {
   exportOpen.value = { of, kind };
 }
 
-/** The samples to export, for the file and the Python call; none for bookmarks. */
+/** The samples to export, for the file and the Python call; none for what the person marked. */
 export function selectionNow(session: Session, of: Of): Selection {
   if (of === "sample") return selectionOf(session.sample.now.value);
   const scope = session.list.scope.value;
-  if (scope === null || of === "bookmarks") return {};
+  if (scope === null || isMarked(of)) return {};
   const { column: _, ...query } = queryOf(scope);
   return query;
 }
@@ -36,9 +38,12 @@ function selectionOf(reply: SampleReply | null): Selection {
   return { split, step, group, where: `index = "${index.replaceAll('"', '""')}"` };
 }
 
-export function callOf(session: Session, of: Of): string {
+const isMarked = (of: Of): boolean => of === "bookmarks" || of === "judgements";
+
+export function callOf(session: Session, of: Of, kind: Kind): string {
   const path = session.run.now.value?.path ?? "";
   if (of === "bookmarks") return bookmarksCall(path);
+  if (of === "judgements") return kind === "pairs" ? pairsCall(path) : samplesCall(path, JUDGED);
   if (of === "sample") return sampleCall(path, session.sample.now.value?.id ?? "");
   return samplesCall(path, selectionNow(session, of));
 }
@@ -59,6 +64,6 @@ export const reportOf = (session: Session, of: Of, contents: Contents): string =
   address(session, of, { to: "html", ...contents });
 
 function address(session: Session, of: Of, what: Record<string, string | boolean>): string {
-  const query = of === "bookmarks" ? { ...what, of } : { ...what, ...selectionNow(session, of) };
+  const query = isMarked(of) ? { ...what, of } : { ...what, ...selectionNow(session, of) };
   return exportAddress(session.run.now.value?.id ?? "", query);
 }

@@ -68,7 +68,8 @@ function entries(value: MarkValue): [string, string][] {
   const charts = isRecord(value) ? chartsIn(value) : null;
   if (charts !== null) return [["Charts", charts.map(nameOf).join("\n")]];
   const result: [string, string][] = [];
-  if (isSampleMark(value)) result.push(["Bookmark", value.bookmarked ? "yes" : "no"]);
+  if (isSampleMark(value))
+    result.push(["Bookmark", value.bookmarked ? "yes" : "no"], ["Judgement", value.judgement || "none"]);
   if (isRunMark(value)) {
     const { name, colour, hidden } = value;
     result.push(

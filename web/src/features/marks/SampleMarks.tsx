@@ -1,6 +1,7 @@
 /** The bookmark of a sample, and the note that a person wrote on it. */
 
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { isEmpty } from "../../lib/marks";
 import { changeSample, changeText, ofSample, sampleMark, storageProblem } from "../../state/marks";
 import { mayWrite } from "../../state/team/people";
 import { Icon } from "../../ui/controls/Icon";
@@ -47,12 +48,12 @@ export function MarkButtons({ run, id }: Props) {
 
 /** The person's note, and what others of a team share. */
 export function Note({ run, id }: Props) {
-  const { bookmarked, note } = sampleMark(run, id);
+  const mark = sampleMark(run, id);
   const subject = ofSample(run, id);
   return (
     <>
       <OwnNote run={run} id={id} />
-      {(bookmarked || note !== "") && <ShareButton subject={subject} />}
+      {!isEmpty(mark) && <ShareButton subject={subject} />}
       <SharedNotes subject={subject} />
     </>
   );
@@ -134,13 +135,18 @@ function NoteField({
       />
       <span class={style["foot"]}>
         <button type="button" class="action strong" title="Ctrl+Enter" onClick={() => end(true)}>
-          Keep
+          Save
         </button>
-        <button type="button" class="action" title="Escape: keep the draft for next time" onClick={() => end(false)}>
-          Put aside
+        <button
+          type="button"
+          class="action"
+          title="Escape: the text is there again when you open the note"
+          onClick={() => end(false)}
+        >
+          Cancel
         </button>
         <small class={style["keys"]}>
-          <kbd>Ctrl Enter</kbd> keeps, <kbd>Esc</kbd> puts aside
+          <kbd>Ctrl Enter</kbd> saves, <kbd>Esc</kbd> cancels
         </small>
         {draft !== undefined && draft !== note && <small>restored draft</small>}
         {storageProblem.value !== "" && <small class={style["trouble"]}>Cannot be saved: see Settings</small>}

@@ -40,18 +40,20 @@ export function ShareButton({ subject }: { subject: Subject }) {
 export function SharedNotes({ subject }: { subject: Subject }) {
   const notes = fromOthers(subject).flatMap((item) => {
     const note = (item.sample_mark ?? item.run_mark)?.note ?? "";
+    const judgement = item.sample_mark?.judgement ?? "";
     const isMarked = item.sample_mark?.bookmarked === true;
-    return note === "" && !isMarked ? [] : [{ item, note }];
+    return note === "" && !isMarked && judgement === "" ? [] : [{ item, note, judgement }];
   });
   if (notes.length === 0) return null;
   return (
     <ul class={style["notes"]} aria-label="Shared by others">
-      {notes.map(({ item, note }) => (
+      {notes.map(({ item, note, judgement }) => (
         <li key={item.by}>
           <b>
             <Text text={item.by} />
           </b>{" "}
-          {note === "" ? <span class="quiet">bookmarked this</span> : <Text text={note} />}
+          {judgement !== "" && <span class="quiet">judged this {judgement} </span>}
+          {note !== "" ? <Text text={note} /> : judgement === "" && <span class="quiet">bookmarked this</span>}
           {isAdmin.value && (
             <button
               type="button"

@@ -28,5 +28,5 @@ export function UnsavedMarks() {
 
 function named({ kind, name }: Subject): string {
   if (kind === "layout") return "The layout of the charts";
-  return kind === "run" ? "What you added to the run" : `Bookmarks and notes on ${name}`;
+  return kind === "run" ? "What you added to the run" : `What you added to ${name}`;
 }

@@ -8,6 +8,7 @@ import { Divider } from "../../ui/layout/Divider";
 import { NARROW, ROOMY, SLIM, useMatch } from "../../ui/hooks/useMatch";
 import { Charts } from "../pane";
 import { BriefBand } from "../brief";
+import { JudgingBar } from "../judging";
 import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";
@@ -31,6 +32,16 @@ export function Rollouts() {
   const isTokens = session.place.field.view.value === "tokens";
   const aside = isTokens ? asideTitle(session.place.field.tokensAs.value) : "Charts";
   const isAlone = isTable || (isNarrow && isList);
+  const queue = session.judging.queue.value;
+  if (queue?.isCheck === true)
+    return (
+      <>
+        <JudgingBar queue={queue} />
+        <div class={style["panes"]}>
+          <SamplePane />
+        </div>
+      </>
+    );
   const panes = (
     <div class={`${style["panes"]} ${isList ? style["list"] : ""} ${isTable ? style["table"] : ""}`}>
       <ValueMenu />
@@ -82,7 +93,7 @@ export function Rollouts() {
   );
   return (
     <>
-      <BriefBand />
+      {queue === null ? <BriefBand /> : <JudgingBar queue={queue} />}
       {panes}
     </>
   );

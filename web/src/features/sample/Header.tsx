@@ -8,6 +8,7 @@ import { Icon } from "../../ui/controls/Icon";
 import { copyLink } from "../../ui/controls/link";
 import { Segments } from "../../ui/controls/Segments";
 import { openExport } from "../export";
+import { JudgeButton } from "../judging";
 import { MarkButtons, Note } from "../marks";
 import { TokensFile } from "../tokens";
 import { Facts } from "./Facts";
@@ -19,6 +20,7 @@ export function Header({ reply }: { reply: SampleReply }) {
   const session = useSession();
   const view = session.place.field.view.value;
   const place = session.browse.place.value ?? { at: reply.position, of: reply.group_size };
+  const isBlind = session.judging.isBlind.value;
   const all = session.folds.willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>
@@ -48,6 +50,7 @@ export function Header({ reply }: { reply: SampleReply }) {
           )}
           {view === "tokens" && <TokensFile />}
           <MarkButtons run={reply.run} id={reply.id} />
+          <JudgeButton run={reply.run} id={reply.id} />
           <button
             type="button"
             class="action"
@@ -66,9 +69,11 @@ export function Header({ reply }: { reply: SampleReply }) {
             <Icon sign="share" size={16} /> Share
           </button>
         </span>
-        <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
+        {!isBlind && (
+          <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
+        )}
       </div>
-      <Facts reply={reply} isBrief={view === "tokens"} />
+      {!isBlind && <Facts reply={reply} isBrief={view === "tokens"} />}
       <Note run={reply.run} id={reply.id} />
     </header>
   );

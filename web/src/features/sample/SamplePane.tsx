@@ -1,7 +1,8 @@
 /** The middle pane: one sample, from its header to its source. */
 
 import { useSession } from "../../state/useSession";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { ungraded } from "../../lib/sample/blind";
 import { Failure, Missing } from "../../ui/layout/EmptyState";
 import { PromptStrip } from "../prompt";
 import { Raw, WholeText } from "../raw";
@@ -22,7 +23,9 @@ export function SamplePane() {
   const doc = useRef<HTMLDivElement>(null);
   const id = session.place.field.sample.value;
   const isLate = useLate(!session.sample.isShown.value);
-  const reply = session.sample.now.value;
+  const isBlind = session.judging.isBlind.value;
+  const now = session.sample.now.value;
+  const reply = useMemo(() => (now !== null && isBlind ? ungraded(now) : now), [now, isBlind]);
   const canShow = reply !== null && (session.sample.isShown.value || !isLate);
   const view = session.place.field.view.value;
 
@@ -69,9 +72,9 @@ export function SamplePane() {
       ) : id === null ? (
         <h1 class="hidden">Samples</h1>
       ) : (
-        <Outline id={id} item={session.list.itemOf(id)} />
+        <Outline id={id} item={isBlind ? null : session.list.itemOf(id)} />
       )}
-      <MiniNav />
+      {session.judging.queue.value === null && <MiniNav />}
     </main>
   );
 }

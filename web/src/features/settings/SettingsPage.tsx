@@ -4,7 +4,7 @@ import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
 import { isAdmin, isTeam, logout, mayWrite, role, user } from "../../state/team/people";
 import { chooseRender, promptAfter } from "../../state/browser/textOptions";
-import { choose, PAD_CHARS, settings } from "../../state/browser/settings";
+import { choose, PAD_CHARS, settings, WORD_CHARS } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
 import { Text } from "../../ui/text/Text";
 import { Cache } from "./Cache";
@@ -26,7 +26,7 @@ const COLOURS = [
 const STOPS = [0, 1, 2, 3, 4];
 
 export function SettingsPage() {
-  const { theme, rewardColours, openAtEnd, padToken } = settings.value;
+  const { theme, rewardColours, openAtEnd, padToken, goodWord, badWord } = settings.value;
   return (
     <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>Settings</h1>
@@ -103,6 +103,34 @@ export function SettingsPage() {
             </span>
           </label>
         </section>
+        <section class={style["section"]} aria-label="Judging">
+          <h2>Judging</h2>
+          <label class={style["line"]}>
+            <span>Good is called</span>
+            <TypedField
+              class="field"
+              type="text"
+              maxLength={WORD_CHARS}
+              placeholder="good"
+              value={goodWord}
+              take={(typed) => choose({ goodWord: typed.trim() })}
+            />
+          </label>
+          <label class={style["line"]}>
+            <span>Bad is called</span>
+            <span class={style["token"]}>
+              <TypedField
+                class="field"
+                type="text"
+                maxLength={WORD_CHARS}
+                placeholder="bad"
+                value={badWord}
+                take={(typed) => choose({ badWord: typed.trim() })}
+              />
+              <small>The page uses your words. Filters, files and Python keep good and bad.</small>
+            </span>
+          </label>
+        </section>
         {isAdmin.value && <Cache />}
         <section class={style["section"]} aria-label="What you add">
           <h2>What you add</h2>
@@ -119,7 +147,7 @@ export function SettingsPage() {
             </p>
           )}
           <p>
-            Names, colours and notes of runs, bookmarks, notes on samples and these settings are stored{" "}
+            Names, colours and notes of runs, bookmarks, notes and judgements, and these settings are stored{" "}
             {isTeam.value ? "on the server." : "in"}
           </p>
           {!isTeam.value && <p class={style["path"]}>{statePlace.value}</p>}

@@ -57,4 +57,7 @@ export const sampleCall = (path: string, id: string): string => `${opened(path)}
 export const bookmarksCall = (path: string): string =>
   `${opened(path)}samples = [run.sample(one.id) for one in run.bookmarks() if one.is_there]\n`;
 
+/** The pairs of a good and a bad sample of one group. */
+export const pairsCall = (path: string): string => `${opened(path)}pairs = list(run.preference_pairs())\n`;
+
 const opened = (path: string): string => `import rolloupe\n\nrun = rolloupe.open(${literal(path)})\n`;

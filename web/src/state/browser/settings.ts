@@ -14,6 +14,9 @@ export interface Settings {
   padToken: string;
   /** The texts of the charts below the reward; null for the usual ones. */
   charts: readonly string[] | null;
+  /** The person's own words for good and bad samples; empty for these. */
+  goodWord: string;
+  badWord: string;
   leftWidth: number;
   rightWidth: number;
   leftOpen: boolean;
@@ -29,12 +32,17 @@ export const RIGHT = { usual: 300, least: 220, most: 720 };
 /** The longest pad token. */
 export const PAD_CHARS = 100;
 
+/** The longest word for a judgement. */
+export const WORD_CHARS = 20;
+
 const USUAL: Settings = {
   theme: "system",
   rewardColours: "usual",
   openAtEnd: true,
   padToken: "",
   charts: null,
+  goodWord: "",
+  badWord: "",
   leftWidth: LEFT.usual,
   rightWidth: RIGHT.usual,
   leftOpen: true,
@@ -74,6 +82,7 @@ export function turnTheme(): void {
 /** Stored settings; invalid ones take the default. */
 export function restored(text: string | null): Settings {
   const values = fields<Settings>(text);
+  const word = (value: unknown): string => (typeof value === "string" ? value.slice(0, WORD_CHARS) : "");
   const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
   return {
@@ -82,6 +91,8 @@ export function restored(text: string | null): Settings {
     openAtEnd: values.openAtEnd !== false,
     padToken: typeof values.padToken === "string" ? values.padToken.slice(0, PAD_CHARS) : "",
     charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS).map(textOf) : null,
+    goodWord: word(values.goodWord),
+    badWord: word(values.badWord),
     leftWidth: width(values.leftWidth, LEFT),
     rightWidth: width(values.rightWidth, RIGHT),
     leftOpen: values.leftOpen !== false,

@@ -5,7 +5,24 @@ import { askColumns } from "../../api";
 import { COLUMNS, type ColumnInfo, type RunColumns } from "../../api/types.gen";
 import { bareName, commonPrefix } from "../../lib/list/metricNames";
 import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
+import { hasJudgements } from "../marks";
 import { Store } from "../store";
+
+/** The column of the person's judgements. */
+export const JUDGEMENT = "judgement";
+
+const JUDGEMENTS: ColumnInfo = {
+  name: JUDGEMENT,
+  kind: "text",
+  source: "tag",
+  low: null,
+  high: null,
+  worst: null,
+  best: null,
+  label: "",
+  unit: "",
+  is_empty: false,
+};
 
 const KNOWN: ReadonlyMap<string, string> = new Map(COLUMNS.map(({ name, label: words }) => [name, words]));
 
@@ -22,7 +39,12 @@ export class ColumnsStore extends Store {
     return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
   });
 
-  readonly all = computed<readonly ColumnInfo[]>(() => this.#reply.value?.columns ?? []);
+  /** Judgements are a column once there are some: the person's, which the run knows nothing of. */
+  readonly all = computed<readonly ColumnInfo[]>(() => {
+    const columns = this.#reply.value?.columns ?? [];
+    const isKnown = columns.length === 0 || columns.some(({ name }) => name === JUDGEMENT);
+    return isKnown || !hasJudgements(this.#reply.value?.run ?? "") ? columns : [...columns, JUDGEMENTS];
+  });
 
   readonly tokenSeries = computed<readonly string[]>(() => this.#reply.value?.series ?? []);
 

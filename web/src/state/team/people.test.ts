@@ -39,7 +39,7 @@ const item = (by: string, isOfTeam: boolean, version: number, more: Partial<Stat
   ...more,
 });
 const note = (text: string): Partial<StateItem> => ({
-  sample_mark: { bookmarked: false, note: text, uid: "", excerpt: "" },
+  sample_mark: { bookmarked: false, note: text, judgement: "", uid: "", excerpt: "" },
 });
 const sent: Partial<StateChange>[] = [];
 let version = 100;

@@ -7,7 +7,8 @@ import { without } from "../../../lib/diff/commonWords";
 import type { Common } from "../../../lib/diff/commonInSamples";
 import { exact, figure, score, signed, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
-import { SHORT } from "../../../state/run/columns";
+import { sampleMark } from "../../../state/marks";
+import { JUDGEMENT, SHORT } from "../../../state/run/columns";
 import { bare, ending, preview } from "../../../lib/sample/preview";
 import { isPlainPress } from "../../../state/place/place";
 import { type Preview, view } from "../../../state/browser/listView";
@@ -85,7 +86,11 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
     ["discarded", item.discarded],
     ["step", item.step],
   ]);
-  const valueOf = (name: string): WireNumber => item.values[columns.indexOf(name)] ?? fixedValues.get(name) ?? null;
+  const run = session.place.field.run.value ?? "";
+  const valueOf = (name: string): WireNumber =>
+    name === JUDGEMENT
+      ? sampleMark(run, item.id).judgement || null
+      : (item.values[columns.indexOf(name)] ?? fixedValues.get(name) ?? null);
   return (
     <li class={style["row"]} style={box}>
       <a

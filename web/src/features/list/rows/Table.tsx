@@ -8,6 +8,8 @@ import { bare, preview } from "../../../lib/sample/preview";
 import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
+import { sampleMark } from "../../../state/marks";
+import { JUDGEMENT } from "../../../state/run/columns";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
 import { Divider } from "../../../ui/layout/Divider";
 import { onRow, valueText } from "./SampleRow";
@@ -101,7 +103,11 @@ interface Props {
 export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {
   const session = useSession();
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
-  const valueOf = (name: string): WireNumber => item.values[columns.valueNames.indexOf(name)] ?? null;
+  const run = session.place.field.run.value ?? "";
+  const valueOf = (name: string): WireNumber =>
+    name === JUDGEMENT
+      ? sampleMark(run, item.id).judgement || null
+      : (item.values[columns.valueNames.indexOf(name)] ?? null);
   return (
     <li class={style["row"]} style={box}>
       <a

@@ -1,5 +1,6 @@
 /** A turn of the conversation: the speaker, the text, and facts about it. */
 
+import { ungradedTurn } from "../../../lib/sample/blind";
 import { useSession } from "../../../state/useSession";
 import { useMemo, useState } from "preact/hooks";
 import type { TurnView } from "../../../api/types.gen";
@@ -46,7 +47,9 @@ interface Props {
 }
 
 export function Turn(props: Props) {
-  return props.turn.role === "system" && !render.value.system ? null : <Shown {...props} />;
+  const { isBlind } = useSession().judging;
+  if (props.turn.role === "system" && !render.value.system) return null;
+  return <Shown {...props} turn={isBlind.value ? ungradedTurn(props.turn) : props.turn} />;
 }
 
 function Shown({ turn, at, number }: Props) {

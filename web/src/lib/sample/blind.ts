@@ -1,0 +1,18 @@
+/** A sample without anything that tells how it was graded: for a person who checks the reward. */
+
+import type { SampleReply, TurnView } from "../../api/types.gen";
+
+export const ungradedTurn = (turn: TurnView): TurnView => ({ ...turn, reward: null, metrics: {}, logs: {}, facts: {} });
+
+export function ungraded(reply: SampleReply): SampleReply {
+  return {
+    ...reply,
+    reward: null,
+    advantage: null,
+    discarded: "",
+    facts: [],
+    notes: [],
+    extra: {},
+    reference: reply.reference && { ...reply.reference, reward: null, gap: null },
+  };
+}
