@@ -97,19 +97,9 @@ def first_look(asked: Asked, run: Any) -> None:
 def whole_run(asked: Asked, run: Any) -> None:
     """Everything else that can be asked of a run."""
     name = run["id"]
-    for route in (
-        "brief",
-        "alarms",
-        "findings",
-        "parts",
-        "lint",
-        "landmarks",
-        "evals",
-        "marked",
-        "agreement",
-        "token-series",
-    ):
+    for route in ("brief", "alarms", "findings", "parts", "lint", "landmarks", "evals", "marked", "token-series"):
         asked.get(f"{RUN}/{route}", name)
+    asked.get(f"{RUN}/agreement", name)
     asked.get(f"{RUN}/gradient", name, bins=40)
     asked.get(f"{RUN}/problems/raw", name, file=file_of(asked, name), start=0, stop=40)
     for split in run["splits"]:

@@ -7,11 +7,9 @@ from typing import NamedTuple
 from rolloupe import text
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.insight.judgements import judged_samples, judgement_of
+from rolloupe.insight.judgements import by_prompt, judged_samples, judgement_of
 from rolloupe.model import Texts
 from rolloupe.query import Reader, SampleItem
-
-GroupKey = tuple[str, int, str]
 
 
 class PreferencePair(NamedTuple):
@@ -29,22 +27,20 @@ class PreferencePair(NamedTuple):
 
 def preference_pairs(run: OpenRun, split: str = "") -> Iterator[PreferencePair]:
     """Yield every pair of a run with judgements, leaving out samples whose files are gone."""
-    groups: dict[GroupKey, list[SampleItem]] = {}
-    for item in judged_samples(run, split):
-        groups.setdefault((item.split, item.step, item.group), []).append(item)
     reader = Reader(run)
-    for items in groups.values():
+    for items in by_prompt(judged_samples(run, split)):
         if len({judgement_of(item) for item in items}) < 2:
             continue
         read = [(item, texts) for item in items if (texts := _texts(reader, item)) is not None]
         good = [one for one in read if judgement_of(one[0]) == "good"]
         bad = [one for one in read if judgement_of(one[0]) == "bad"]
-        for chosen, chosen_texts in good:
-            for rejected, rejected_texts in bad:
-                yield PreferencePair(
-                    chosen_texts.prompt, chosen_texts.response, rejected_texts.response, run.id,
-                    chosen.id, rejected.id, chosen.reward, rejected.reward,
-                )  # fmt: skip
+        for chosen, of_chosen in good:
+            for rejected, of_rejected in bad:
+                if of_chosen.prompt == of_rejected.prompt:
+                    yield PreferencePair(
+                        of_chosen.prompt, of_chosen.response, of_rejected.response, run.id,
+                        chosen.id, rejected.id, chosen.reward, rejected.reward,
+                    )  # fmt: skip
 
 
 def _texts(reader: Reader, item: SampleItem) -> Texts | None:

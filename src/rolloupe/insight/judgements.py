@@ -2,7 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -16,10 +17,10 @@ from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.model import Real
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.query.filter.nodes import Missing, Not
-from rolloupe.query.filter.parser import conditions
+from rolloupe.query.filter.parser import conditions, quoted
 from rolloupe.questions import AgreementQuery, JudgingQuery
 from rolloupe.state import State
-from rolloupe.state.records import JUDGEMENT, LocatedMark, located_samples
+from rolloupe.state.records import JUDGEMENT, JUDGEMENTS, LocatedMark, located_samples
 
 Floats: TypeAlias = NDArray[np.float64]
 
@@ -29,6 +30,7 @@ COLUMN = f"tag.{JUDGEMENT}"
 JUDGED = Not(Missing(COLUMN))
 """The filter for judged samples."""
 
+SIGNS = {"high": ">=", "low": "<"}
 STRATA = 5
 Z_95 = 1.96
 
@@ -171,7 +173,7 @@ class Agreement(Struct, frozen=True):
     bad: int
     without_reward: int
     pairs: int
-    """The pairs of a good and a bad sample of one group."""
+    """The pairs of a good and a bad sample with the same prompt in a group."""
     cells: list[AgreementCell]
 
 
@@ -185,31 +187,58 @@ def judgement_of(item: SampleItem) -> str:
     return item.tags.get(JUDGEMENT, "")
 
 
+def by_prompt(judged: Iterable[SampleItem]) -> list[list[SampleItem]]:
+    """Return samples by group; a group that mixes prompts counts as several."""
+    groups: dict[tuple[str, int, str, str], list[SampleItem]] = {}
+    for item in judged:
+        groups.setdefault((item.split, item.step, item.group, item.prompt), []).append(item)
+    return list(groups.values())
+
+
 def agreement(run: OpenRun, asked: AgreementQuery) -> Agreement:
     """Return how often the reward of a run agrees with the judgements of a person."""
-    judged = [item for item in judged_samples(run, asked.split) if not asked.ids or item.id in asked.ids]
-    rewarded = [item for item in judged if item.reward is not None and math.isfinite(item.reward)]
+    everything = judged_samples(run, asked.split)
+    judged = [item for item in everything if not asked.ids or item.id in asked.ids]
+    words = Counter(map(judgement_of, judged))
+    rewards = {item.id: item.reward for item in judged if item.reward is not None and math.isfinite(item.reward)}
     threshold, reason = asked.threshold, "as requested"
     if threshold is None:
-        threshold, reason = _threshold(run, np.array([item.reward for item in rewarded], np.float64))
-    counts = {(word, level): 0 for word in ("good", "bad") for level in ("high", "low")}
-    groups: dict[tuple[str, int, str], list[str]] = {}
+        threshold, reason = _threshold(run, np.array([*rewards.values()], np.float64))
+    cells: dict[tuple[str, str], list[SampleItem]] = {(word, level): [] for word in JUDGEMENTS for level in SIGNS}
     for item in judged:
-        groups.setdefault((item.split, item.step, item.group), []).append(judgement_of(item))
-    for item in rewarded:
-        counts[judgement_of(item), "high" if (item.reward or 0.0) >= threshold else "low"] += 1
-    signs = {"high": ">=", "low": "<"}
-    cells = [
-        AgreementCell(word, level, number, f"{JUDGEMENT} = {word} and reward {signs[level]} {threshold!r}")
-        for (word, level), number in counts.items()
-    ]
-    agree = counts["good", "high"] + counts["bad", "low"]
-    low, high = _wilson(agree, len(rewarded))
-    words = [judgement_of(item) for item in judged]
+        if item.id in rewards:
+            cells[judgement_of(item), "high" if rewards[item.id] >= threshold else "low"].append(item)
+    shown = []
+    for (word, level), of in cells.items():
+        where = f"{JUDGEMENT} = {word} and reward {SIGNS[level]} {threshold!r}"
+        is_some = of and len(judged) < len(everything)
+        shown.append(AgreementCell(word, level, len(of), _these(of) if is_some else where))
+    agree = len(cells["good", "high"]) + len(cells["bad", "low"])
+    low, high = _wilson(agree, len(rewards))
+    counts = [Counter(map(judgement_of, of)) for of in by_prompt(judged)]
     return Agreement(
-        len(rewarded), agree, low, high, threshold, reason, words.count("good"), words.count("bad"),
-        len(judged) - len(rewarded), sum(of.count("good") * of.count("bad") for of in groups.values()), cells,
-    )  # fmt: skip
+        samples=len(rewards),
+        agree=agree,
+        low=low,
+        high=high,
+        threshold=threshold,
+        reason=reason,
+        good=words["good"],
+        bad=words["bad"],
+        without_reward=len(judged) - len(rewards),
+        pairs=sum(count["good"] * count["bad"] for count in counts),
+        cells=shown,
+    )
+
+
+def _these(samples: Sequence[SampleItem]) -> str:
+    """A filter for some samples."""
+    places = [
+        f"(split = {quoted(one.split)} and step = {one.step} and group = {quoted(one.group)}"
+        f" and index = {quoted(one.index)})"
+        for one in samples
+    ]
+    return " or ".join(places)
 
 
 def _threshold(run: OpenRun, rewards: Floats) -> tuple[float, str]:

@@ -133,7 +133,10 @@ def test_agreement_counts_hits_and_misses(app: App) -> None:
     assert 0.3 < found["low"] < 0.75 < found["high"] < 1
     strict = get(app, f"{run_path(app)}/agreement?threshold=2").json
     assert (strict["agree"], strict["reason"]) == (2, "as requested")
-    assert get(app, f"{run_path(app)}/agreement?ids=train/0/0/3&ids=train/0/0/1").json["agree"] == 1
+    some = get(app, f"{run_path(app)}/agreement?ids=train/0/0/3&ids=train/0/0/1").json
+    assert some["agree"] == 1
+    where = next(cell["where"] for cell in some["cells"] if cell["judgement"] == "good" and cell["samples"])
+    assert [one["id"] for one in listed(app, where)] == ["train/0/0/1"]
 
 
 def exported(app: App, to: str) -> list[dict[str, Any]]:
