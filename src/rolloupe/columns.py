@@ -32,3 +32,6 @@ LISTED: Final = {column.name: column for column in COLUMNS if "l" in column.uses
 EXPORTED: Final = {column.name: column for column in COLUMNS if "e" in column.uses}
 CHARTED: Final = tuple(column.name for column in COLUMNS if "c" in column.uses)
 ANNOTATED: Final = tuple(column.name for column in COLUMNS if "a" in column.uses)
+
+JUDGEMENT: Final = "judgement"
+"""The column of a person's judgements, which no run has."""

@@ -12,6 +12,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe import query
+from rolloupe.columns import JUDGEMENT
 from rolloupe.index import OpenRun, Piece, tag_column
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.model import Real
@@ -20,7 +21,7 @@ from rolloupe.query.filter.nodes import Missing, Not
 from rolloupe.query.filter.parser import conditions, quoted
 from rolloupe.questions import AgreementQuery, JudgingQuery
 from rolloupe.state import State
-from rolloupe.state.records import JUDGEMENT, JUDGEMENTS, LocatedMark, located_samples
+from rolloupe.state.records import JUDGEMENTS, LocatedMark, located_samples
 
 Floats: TypeAlias = NDArray[np.float64]
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from starlette.requests import Request
 
 from rolloupe import query
+from rolloupe.columns import JUDGEMENT
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.insight.judgements import with_judgements
@@ -24,7 +25,6 @@ from rolloupe.server.searches import Searches
 from rolloupe.server.settings import Settings
 from rolloupe.server.threads import Threads
 from rolloupe.state import State
-from rolloupe.state.records import JUDGEMENT
 
 SAMPLES = 6
 SAMPLES_BYTES = 24 * 2**20

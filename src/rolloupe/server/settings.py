@@ -47,8 +47,8 @@ INDEX_BUDGET: dict[str, Any] = {
     "metavar": "SIZE", "flags": ("--index-budget",), "convert": "size",
 }  # fmt: skip
 STATE_DIR: dict[str, Any] = {
-    "about": "Folder for bookmarks, notes, judgements, names and colours. Default: the user's data directory.", "metavar": "DIR",
-    "envvar": "ROLLOUPE_STATE_DIR", "show_envvar": True,
+    "about": "Folder for bookmarks, notes, judgements, names and colours. Default: the user's data directory.",
+    "metavar": "DIR", "envvar": "ROLLOUPE_STATE_DIR", "show_envvar": True,
 }  # fmt: skip
 
 

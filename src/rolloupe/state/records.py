@@ -35,8 +35,6 @@ class RunMark(Struct, frozen=True, kw_only=True):
 
 
 JUDGEMENTS = ("good", "bad")
-JUDGEMENT = "judgement"
-"""The column of a person's judgements, in filters, lists and files."""
 
 
 class SampleMark(Struct, frozen=True, kw_only=True, gc=False):

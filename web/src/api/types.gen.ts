@@ -1940,7 +1940,7 @@ export interface Agreement {
   good: number;
   bad: number;
   without_reward: number;
-  /** The pairs of a good and a bad sample of one group. */
+  /** The pairs of a good and a bad sample with the same prompt in a group. */
   pairs: number;
   cells: AgreementCell[];
 }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolloupe.api.arguments import sample_query
-from rolloupe.state.records import JUDGEMENT
+from rolloupe.columns import JUDGEMENT
 from rolloupe.storage import address_of
 
 if TYPE_CHECKING:

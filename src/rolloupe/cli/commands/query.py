@@ -16,11 +16,10 @@ from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import FIXED, complain, dumps, print_table, sample_record, tell
-from rolloupe.columns import ALIASES, KNOWN
+from rolloupe.columns import ALIASES, JUDGEMENT, KNOWN
 from rolloupe.errors import BadQuery, NotFound, NotWritable
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
-from rolloupe.state.records import JUDGEMENT
 from rolloupe.storage import is_below
 from rolloupe.storage.atomic import replacing
 
