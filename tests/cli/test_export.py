@@ -1,6 +1,7 @@
 """`rolloupe export html`."""
 
 import base64
+import contextlib
 import io
 import json
 import os
@@ -9,6 +10,7 @@ import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,8 +20,10 @@ from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export import report
 from rolloupe.export.report import contents
+from rolloupe.state import State
+from rolloupe.state.records import Change, SampleMark
 from tests.cli.support import rolloupe
-from tests.server.support import report_data
+from tests.server.support import relax_run, report_data
 
 EXPORTS = Path(__file__).parents[1] / "data/prime_rl/exports/v6_pr3189"
 
@@ -218,3 +222,29 @@ def test_a_report_that_fails_on_its_way_is_whole_and_the_error_is_raised(
     data = report_data(sink.getvalue())
     assert sink.getvalue().endswith(b"</html>\n") and data["samples"]
     assert "do not fit" in data["failures"][0]
+
+
+def test_judged_samples_are_written_as_pairs(tmp_path: Path) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    places = ("--index-dir", tmp_path / "index", "--state-dir", tmp_path / "state")
+    args = ("export", "pairs", tmp_path / "run", *places, "-o")
+    nothing = rolloupe(*args, tmp_path / "pairs.jsonl")
+    assert nothing.code == 1 and "No group has both" in nothing.err
+    assert not (tmp_path / "state").exists()
+    with contextlib.closing(State(tmp_path / "state")) as state, package.open(tmp_path / "run") as runs:
+        for number, word in ((0, "bad"), (1, "good"), (2, "good"), (4, "bad")):
+            mark = Change(
+                kind="sample", name=f"train/0/{number // 4}/{number}", value=SampleMark(judgement=word), seen=0
+            )
+            state.write(mark, runs[0].indexed())
+    assert rolloupe(*args, tmp_path / "pairs.jsonl").out.startswith("2 pairs")
+    pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    assert [(one["chosen"], one["rejected"]) for one in pairs] == [("Answer 1", "Answer 0"), ("Answer 2", "Answer 0")]
+    assert len(rolloupe(*args, "-").lines) == 2
+    judged = ("query", tmp_path / "run", "--index-dir", tmp_path / "index", "--where", "judgement = good")
+    with mock.patch.dict(os.environ, ROLLOUPE_STATE_DIR=str(tmp_path / "state")):
+        assert [one["tags"]["judgement"] for one in rolloupe(*judged, "--json").lines] == ["good", "good"]
+        rolloupe(*judged, "--to", tmp_path / "good.csv")
+        (found,) = {one["run"] for one in rolloupe("agreement", tmp_path / "run", *places[:2], "--json").lines}
+    assert (tmp_path / "good.csv").read_text().splitlines()[1].endswith("good")
+    assert found == "run"

@@ -37,7 +37,9 @@ def test_a_bookmark_comes_back_with_what_tells_its_sample_again(folder: Path, tm
     assert made.status == 200
     reply = get(app, "/api/state").json
     assert reply["items"] == [made.json]
-    assert made.json["sample_mark"] == {"bookmarked": True, "note": "why 1?", "uid": "", "excerpt": "Answer 1"}
+    assert made.json["sample_mark"] == {
+        "bookmarked": True, "note": "why 1?", "judgement": "", "uid": "", "excerpt": "Answer 1",
+    }  # fmt: skip
     assert [(owner["owner"], owner["run"]) for owner in reply["owners"]] == [(made.json["owner"], run)]
     assert (reply["trouble"], reply["place"]) == ("", str(tmp_path / "state/state.sqlite"))
     again = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
