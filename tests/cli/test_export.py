@@ -243,7 +243,7 @@ def test_judged_samples_are_written_as_pairs(tmp_path: Path) -> None:
     assert len(rolloupe(*args, "-").lines) == 2
     judged = ("query", tmp_path / "run", "--index-dir", tmp_path / "index", "--where", "judgement = good")
     with mock.patch.dict(os.environ, ROLLOUPE_STATE_DIR=str(tmp_path / "state")):
-        assert [one["tags"]["judgement"] for one in rolloupe(*judged, "--json").lines] == ["good", "good"]
+        assert [one["judgement"] for one in rolloupe(*judged, "--json").lines] == ["good", "good"]
         rolloupe(*judged, "--to", tmp_path / "good.csv")
         (found,) = {one["run"] for one in rolloupe("agreement", tmp_path / "run", *places[:2], "--json").lines}
     assert (tmp_path / "good.csv").read_text().splitlines()[1].endswith("good")
