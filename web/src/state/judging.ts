@@ -3,10 +3,11 @@
 import { computed, signal, untracked } from "@preact/signals";
 import { askJudgingQueue } from "../api/routes.gen";
 import type { JudgingQuery } from "../api/types.gen";
+import { ownerOf } from "../lib/marks";
 import { asApiError } from "./browser/login";
-import { changeSample } from "./marks";
+import { changeSample, items, owners } from "./marks";
 import { Store } from "./store";
-import { mayWrite } from "./team/people";
+import { mayWrite, shared, user } from "./team/people";
 
 export type Order = NonNullable<JudgingQuery["order"]>;
 export type Judgement = "good" | "bad" | "";
@@ -40,6 +41,15 @@ export interface Agreed {
   run: string;
   split: string;
   ids: readonly string[];
+}
+
+/** True if the person judged a sample of a run. */
+export function hasJudgements(run: string): boolean {
+  const owner = ownerOf(owners.value, run);
+  if (owner === "") return false;
+  return [...items.value.values(), ...shared.value.values()].some(
+    (item) => item.owner === owner && item.by === user.value && (item.sample_mark?.judgement ?? "") !== "",
+  );
 }
 
 export class JudgingStore extends Store {

@@ -159,15 +159,6 @@ export const sampleMarks = computed(() =>
     .map((item) => ({ item, owner: owners.value.find((one) => one.owner === item.owner) ?? null })),
 );
 
-/** True if the person judged a sample of a run. */
-export function hasJudgements(run: string): boolean {
-  const owner = ownerOf(owners.value, run);
-  if (owner === "") return false;
-  return [...items.value.values(), ...shared.value.values()].some(
-    (item) => item.owner === owner && item.by === user.value && (item.sample_mark?.judgement ?? "") !== "",
-  );
-}
-
 /** The load under way; `again` if something has changed since. */
 const loading: { now: Promise<void> | null; again: boolean } = { now: null, again: false };
 

@@ -5,7 +5,7 @@ import { askColumns } from "../../api";
 import { COLUMNS, type ColumnInfo, type RunColumns } from "../../api/types.gen";
 import { bareName, commonPrefix } from "../../lib/list/metricNames";
 import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
-import { hasJudgements } from "../marks";
+import { hasJudgements } from "../judging";
 import { Store } from "../store";
 
 /** The column of the person's judgements. */
