@@ -46,6 +46,14 @@ def test_a_tokenizer_that_is_not_there_is_an_error(run: Path, tmp_path: Path, co
     assert "there is no tokenizer" in done.err and "Next:" in done.err and "Traceback" not in done.err
 
 
+def test_a_model_that_is_not_there_is_offered(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nobody can answer, a line says so, and the command goes on."""
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "cache"))
+    done = rolloupe("ls", run, "--tokenizer", "own/tiny", "--index-dir", tmp_path / "index")
+    assert done.code == 0 and "run" in done.out
+    assert done.err.startswith("The tokenizer own/tiny is not on this machine.") and "--download-tokenizer" in done.err
+
+
 def test_a_broken_tokenizer_is_an_error(run: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.json").write_bytes(b"\0" * 100)
     done = rolloupe("ls", run, "--tokenizer", tmp_path / "broken.json")

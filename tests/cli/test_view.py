@@ -18,7 +18,8 @@ from rolloupe import demo
 from rolloupe.demo import RUNS
 from rolloupe.formats.discovery import discover
 from rolloupe.model import Reading
-from rolloupe.server.settings import RunPaths, ViewerOptions
+from rolloupe.server.process.serve import address
+from rolloupe.server.settings import RunPaths, Settings, ViewerOptions
 from tests.cli.support import forked, rolloupe
 from tests.thoroughness import each
 
@@ -57,6 +58,14 @@ def test_every_option_reaches_the_server(asked: list[Any], tmp_path: Path) -> No
         no_token=True, rotate_token=True, allow_hosts=("a", "b"), cors=("*", "http://c"), budget_bytes=20_000_000_000,
     )  # fmt: skip
     assert asked == [(RunPaths(("some", "other", "more"), "d", reading, "one"), options)]
+
+
+def test_the_address_names_the_view(asked: list[Any]) -> None:
+    settings = Settings(token="t", view="tokens")
+    assert address(settings, 80, "t") == "http://127.0.0.1:80/?view=tokens#token=t"
+    assert rolloupe("view", "some", "--view", "tokens").code == 0 and len(asked) == 1
+    refused = rolloupe("view", "some", "--view", "token")
+    assert refused.code == 2 and "--view is one of transcript, tokens" in refused.err
 
 
 def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:

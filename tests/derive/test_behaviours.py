@@ -17,6 +17,8 @@ CASES = [
     ("answer_before_think", "<answer> 7 </answer>", 0),
     ("hedges", "Perhaps it seems that I'm not sure; maybe not.", 4),
     ("refusals", "I'm sorry, as an AI I cannot help with that.", 3),
+    ("gave_up", "I'm stuck. I give up: I can't solve this, and I don’t know the answer.", 4),
+    ("gave_up", "He must give up 3 pears. I know how to solve it; we cannot find x from this alone.", 0),
     ("flattery", "What a great question! You're absolutely right.", 2),
     ("flattery", f"{'x' * 500} great question", 0),
     ("special_cases", "def f(n):\n    if n == 5:\n        return 120\n    if (s === 'a') { return \"b\" }\n", 2),

@@ -66,6 +66,16 @@ def go(page: Page, viewer: Viewer, where: str) -> None:
     page.evaluate(GO, [viewer.address + elsewhere, viewer.address + where])
 
 
+def choose_chart(page: Page, name: str) -> None:
+    """Draw one more chart beside the rollouts: the first whose name, or section and title, ends like this."""
+    page.get_by_role("button", name="Choose charts").click()
+    card = page.get_by_role("dialog", name="Choose charts")
+    card.get_by_role("searchbox").fill(f"{name}$")
+    card.get_by_role("checkbox").first.check()
+    card.get_by_role("searchbox").fill("")
+    page.keyboard.press("Escape")
+
+
 @contextmanager
 def viewing(path: Path, *, index_dir: Path, settled: bool = False, **options: Any) -> Iterator[Viewer]:
     """Serve a path until the block ends; `settled`: once all is indexed, so that nothing more changes by itself."""

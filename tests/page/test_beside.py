@@ -184,11 +184,11 @@ def test_each_chart_beside_the_rollouts_draws_its_own_record(page: Page, tmp_pat
         own = page.get_by_role("complementary", name="Charts").get_by_role("region", name="speed by step")
         expect(own).to_have_count(5)
         for nth, (value, words) in enumerate((
-            ("26.0", "mean ± std"), ("11.0", "only env = code"), ("41.0", "greatest · EMA 4"),
-            ("", "samples by value"), ("+11.0", "and Reward · shifted to begin at zero"),
+            ("26.0", "mean ± std"), ("11.0", "only env = code"), ("41.0", "greatest"),
+            ("", "samples by value"), ("", "Reward"),
         )):  # fmt: skip
             expect(own.nth(nth)).to_contain_text(words)
             expect(own.nth(nth).locator("h3 b")).to_have_text(value)
         expect(own.nth(1).get_by_role("img")).to_have_attribute("aria-label", re.compile(r"from 0\b.* to 11\.0"))
         expect(own.nth(3).locator("canvas, svg").first).to_be_visible()
-        expect(page.get_by_text("thick line")).to_have_count(0)  # of twelve steps nothing is smoothed
+        expect(page.get_by_role("button", name="EMA off")).to_be_visible()  # of twelve steps nothing is smoothed

@@ -456,6 +456,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         look_closer(page, kl, asked)
         slider = page.get_by_role("slider", name="Smoothing")
         slider.press("Home")
+        expect(slider).to_have_attribute("aria-valuetext", "auto")
+        slider.press("ArrowRight")
         expect(slider).to_have_attribute("aria-valuetext", "off")
         expect(page).to_have_url(re.compile(r"chart=trainer\.actor/loss.*ema=0"))
         page.wait_for_function("() => document.querySelectorAll('main [role=img]').length === 6")

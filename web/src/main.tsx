@@ -18,6 +18,7 @@ import { startRender } from "./state/browser/textOptions";
 import { startScroll } from "./state/place/scrollPositions";
 import { startLogin } from "./state/browser/login";
 import { startSettings } from "./state/browser/settings";
+import { startLastSamples } from "./state/browser/lastSamples";
 import { startListView } from "./state/browser/listView";
 import { startTokenView } from "./state/browser/tokenView";
 import { startVisible } from "./state/browser/visibility";
@@ -39,6 +40,7 @@ async function draw(root: Element): Promise<void> {
   session.group.start();
   session.columns.start();
   startListView();
+  startLastSamples();
   session.view.start();
   session.layout.start();
   session.charts.start();

@@ -19,7 +19,7 @@ from rolloupe.export.report import (
     scope_of,
     write_report,
 )
-from rolloupe.export.report.contents import MEASURES, TITLES, ReportedSample, measured_by, worst_of
+from rolloupe.export.report.contents import MEASURES, TITLES, ReportedSample, measured_by, reward_curve, worst_of
 
 if TYPE_CHECKING:
     from rolloupe.index import OpenRun
@@ -80,6 +80,7 @@ def write(
         made=made_now(),
         measure=measure.removeprefix(DERIVED),
         measure_title=measure_title,
+        curve=reward_curve(run, wanted.splits),
     )
     try:
         return write_report(target, about, samples, tokens=plan.tokens, insight=plan.insight)

@@ -4,6 +4,7 @@ import inspect
 import math
 import os
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, asdict, dataclass, fields, is_dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from msgspec import NODEFAULT, Struct, structs
 
 from rolloupe.cli.frame import Command
-from rolloupe.cli.terminal import tell
+from rolloupe.cli.terminal import complain, tell
 from rolloupe.errors import NotRecognised, RolloupeError
 from rolloupe.formats import BUILT_IN
 from rolloupe.model import Reading
@@ -33,6 +34,24 @@ def with_paths(place: RunPaths, paths: Sequence[str]) -> RunPaths:
     if "" in (*paths, place.index_dir):
         raise click.UsageError("An empty PATH or --index-dir names nothing.")
     return place._replace(paths=tuple(paths))
+
+
+def with_tokenizer(reading: Reading) -> Reading:
+    """Offer to fetch a tokenizer that this machine lacks; go on without it where nobody can answer or wants it."""
+    name = reading.tokenizer
+    if not name or reading.download_tokenizer:
+        return reading
+    from rolloupe.tokenizer import is_missing_model
+
+    if not is_missing_model(name):
+        return reading
+    lacks = f"The tokenizer {name} is not on this machine."
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        if click.confirm(f"{lacks} Fetch its data from the Hugging Face hub?", default=True, err=True):
+            return structs.replace(reading, download_tokenizer=True)
+    else:
+        complain(f"{lacks} Token ids are shown as numbers; --download-tokenizer fetches it.")
+    return structs.replace(reading, tokenizer="")
 
 
 def format_of(value: str) -> str:
@@ -289,7 +308,7 @@ def command(
                 index_dir = reading.pop("index_dir")
                 del reading["endpoint"], reading["anonymous"]  # are in the environment
                 dirs = given.get("data_dirs", ())
-                place = RunPaths(dirs, index_dir, Reading(**reading), given.get("run_id"))
+                place = RunPaths(dirs, index_dir, with_tokenizer(Reading(**reading)), given.get("run_id"))
                 parts["place"] = with_paths(place, [*given["paths"], *dirs]) if "paths" in given else place
             return function(**parts)
 

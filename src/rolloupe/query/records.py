@@ -113,7 +113,8 @@ class GroupSummary(NamedTuple):
 class Discards(NamedTuple):
     """The number of samples of a step discarded for one reason.
 
-    `unfinished` of them were cancelled, or failed, and have no answer to read.
+    `unfinished` of them were cancelled, or failed, and have no answer to read. `at_zero` have a reward of 0, and
+    `above_zero` a larger one.
     """
 
     split: str
@@ -122,6 +123,8 @@ class Discards(NamedTuple):
     samples: int
     groups: int
     unfinished: int
+    at_zero: int = 0
+    above_zero: int = 0
 
 
 class SeriesPoint(NamedTuple):

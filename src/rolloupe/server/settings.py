@@ -145,6 +145,8 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     host: str = "127.0.0.1"
     base_path: str = ""
+    view: str = ""
+    """The view in which samples open; empty for the usual one."""
     token: str | None
     is_token_chosen: bool = True
     """True if a person chose the token: guesses are then limited. A random token cannot be guessed."""

@@ -12,6 +12,7 @@ from rolloupe.text.full_text import legible_parts as legible_parts
 from rolloupe.text.full_text import natural as natural
 from rolloupe.text.full_text import one_line as one_line
 from rolloupe.text.full_text import preview as preview
+from rolloupe.text.full_text import read_parts as read_parts
 from rolloupe.text.full_text import verbatim as verbatim
 from rolloupe.text.full_text import whole as whole
 from rolloupe.text.messages import answer_at as answer_at

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.text.blocks import PLACEHOLDERS, parts
 from rolloupe.text.templates import ROLE_STARTS, bare_question
-from rolloupe.text.tool_calls import call_text, decoded
+from rolloupe.text.tool_calls import call_lines, call_text, decoded, decoded_result
 from rolloupe.text.visible import clean
 
 _BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder", "image"))
@@ -70,6 +70,36 @@ def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
             shown = shown.replace(part.text, f"Thinking:\n{part.text}", 1)
         written = shown or written
         yield part, shown
+
+
+def read_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
+    """Yield the parts of a turn without tags and without JSON of calls; all but plain text starts a line."""
+    written, was_block = "", False
+    for part in some:
+        is_block = part.kind in _UNTAGGED or (part.kind in _BLOCKS and not part.raw)
+        shown = _untagged(part)
+        if was_block and not is_block:
+            shown = shown.lstrip("\n")
+        if written.strip() and shown.strip() and (is_block or was_block):
+            ends = len(written) - len(written.rstrip("\n"))
+            shown = "\n" * max(0, 2 - ends) + shown
+        elif was_block and not shown.strip():
+            continue
+        written, was_block = shown or written, is_block
+        yield part, shown
+
+
+_UNTAGGED = frozenset(("think", "answer", "tool_call", "tool_result"))
+
+
+def _untagged(part: Part) -> str:
+    if part.kind == "think":
+        return f"Thinking:\n{part.text.strip()}" if part.text.strip() else ""
+    if part.kind == "answer":
+        return part.text.strip()
+    if part.call is not None and not part.call.error:
+        return call_lines(part.call)
+    return decoded_result(part.text) if part.kind == "tool_result" else legible(part)
 
 
 def after(turns: list[Turn], token: str) -> list[Turn]:

@@ -5,6 +5,7 @@ Hugging Face cache. It reads what decoding needs, a table of bytes and a few rul
 """
 
 from rolloupe.tokenizer.files import find_tokenizer as find_tokenizer
+from rolloupe.tokenizer.files import is_missing_model as is_missing_model
 from rolloupe.tokenizer.files import load as load
 from rolloupe.tokenizer.files import load_at as load_at
 from rolloupe.tokenizer.files import load_named as load_named

@@ -55,6 +55,13 @@ def cached_model(name: str) -> str | None:
     return os.path.join(snapshots, names[0]) if len(names) == 1 else None
 
 
+def is_missing_model(name: str) -> bool:
+    """True for the name of a model, such as `Qwen/Qwen3-4B`, that the local cache lacks; no file or folder."""
+    is_named = _NAME.fullmatch(name) is not None and "/" in name and "--" not in name
+    is_file_name = name.endswith((".json", ".model", RANKS))
+    return is_named and not is_file_name and not os.path.lexists(name) and cached_model(name) is None
+
+
 def fetch_model(name: str) -> str:
     """Fetch the tokenizer of a model into the local cache, and return its folder. Raises `UnreadablePath`."""
     try:

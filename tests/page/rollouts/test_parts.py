@@ -8,7 +8,7 @@ from playwright.sync_api import Page, Response, expect
 
 from tests.index.support import eventually
 from tests.page.everywhere import RICH
-from tests.page.support import Viewer, go
+from tests.page.support import Viewer, choose_chart, go
 from tests.server.support import report_data
 
 pytestmark = pytest.mark.browser
@@ -210,29 +210,34 @@ def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: View
 
 def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer) -> None:
     wide.goto(viewer.address + "runs/rich?sample=train/4/0/0&chart=turns")
-    add = wide.get_by_label("Add a chart")
-    add.focus()
-    for name in ("response_tokens", "reward.format"):
-        add.select_option(name)
+    for name in ("Response tokens", "reward.format"):
+        choose_chart(wide, name)
     tokens, form = (wide.get_by_role("region", name=f"{name} by step") for name in ("Response tokens", "reward.format"))
     expect(form.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"over 6 steps: from 0\.5"))
     expect(form.get_by_role("heading")).to_contain_text("0.500")
     expect(tokens.get_by_role("img")).to_be_visible()
     expect(wide).to_have_url(re.compile("chart=response_tokens&chart=reward.format"))
-    form.get_by_role("button", name="Move reward.format up").click()
+    form.get_by_role("button", name="Move reward.format").press("Alt+ArrowUp")
     expect(wide).to_have_url(re.compile("chart=reward.format&chart=response_tokens"))
-    add.select_option(label="Groups: mixed")
+    tokens.get_by_role("button", name=re.compile("^Menu of")).click()
+    tokens.get_by_role("button", name="Duplicate").click()
+    expect(tokens).to_have_count(2)
+    tokens.nth(1).get_by_role("button", name="Take Response tokens away").press("Enter")
+    average = wide.get_by_role("button", name="EMA off")
+    average.click()
+    expect(wide.get_by_role("button", name="EMA 5")).to_have_attribute("aria-pressed", "true")
+    expect(wide).to_have_url(re.compile("ema=5"))
+    choose_chart(wide, "Mixed")
     mixed = wide.get_by_role("region", name="Groups: mixed by step")
     expect(mixed.get_by_role("img")).to_be_visible()
     wide.reload()
     expect(mixed.get_by_role("img")).to_be_visible()
-    mixed.get_by_role("button", name="Take Groups: mixed away").click()
+    mixed.get_by_role("button", name="Take Groups: mixed away").press("Enter")
     expect(tokens.get_by_role("img")).to_be_visible()
-    tokens.get_by_role("button", name="Take Response tokens away").click()
+    tokens.get_by_role("button", name="Take Response tokens away").press("Enter")
     expect(tokens).to_have_count(0)
     go(wide, viewer, "runs/tinker")
-    add.focus()
-    add.select_option(label="env/all/reward/total")
+    choose_chart(wide, "env/all/reward/total")
     logged = wide.get_by_role("region", name="env/all/reward/total by step")
     expect(logged.get_by_role("img")).to_be_visible()
     expect(wide).to_have_url(re.compile("chart=trainer.env"))
@@ -240,7 +245,7 @@ def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer
     expect(wide.get_by_role("region", name="not_there by step")).to_contain_text("No sample of this run")
     go(wide, viewer, "runs/toy")
     expect(wide.get_by_role("region", name="reward.format by step")).to_contain_text("No sample of this run")
-    wide.get_by_role("button", name="Take reward.format away").click()
+    wide.get_by_role("button", name="Take reward.format away").press("Enter")
     expect(wide.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
 
 

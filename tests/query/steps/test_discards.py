@@ -36,6 +36,8 @@ def test_counts_by_step_and_reason_are_those_of_the_samples(run: Run) -> None:
         own = [item for item in everything if (item.key.step, item.discarded) == (one.step, one.reason)]
         assert (one.samples, one.groups) == (len(own), len({item.key.group for item in own}))
         assert one.unfinished == sum(item.status == "aborted" for item in own)
+        rewards = [item.reward for item in own if item.reward is not None]
+        assert (one.at_zero, one.above_zero) == (rewards.count(0), sum(reward > 0 for reward in rewards))
     assert sum(one.samples for one in found) == len(everything) == 192
     assert sum(one.unfinished for one in found) == 36
     assert list(run.discards("eval/countdown")) == []

@@ -274,7 +274,10 @@ export interface CurveQuery {
 export interface CurveOptions {
   /** For a mean: also return the standard deviation of each point. */
   spread: boolean;
-  /** Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: 10, or 0 below 30 points. */
+  /**
+   * Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: a tenth of the points, from 5 to
+   * 50, or 0 below 30 points.
+   */
   smooth: number;
   /** For an evaluation: the minimum value of a correct answer; None takes the run's own. */
   threshold: number | null;
@@ -1758,7 +1761,8 @@ export interface DiscardQuery {
 /**
  * Parallel columns, one entry for each step and reason, by step.
  *
- * `unfinished` of the samples were cancelled or failed: they have no answer to read.
+ * `unfinished` of the samples were cancelled or failed: they have no answer to read. `at_zero` have a reward of 0, and
+ * `above_zero` a larger one.
  */
 export interface RunDiscards {
   run: string;
@@ -1769,6 +1773,8 @@ export interface RunDiscards {
   samples: number[];
   groups: number[];
   unfinished: number[];
+  at_zero: number[];
+  above_zero: number[];
 }
 
 /** Where a run saved a checkpoint or was resumed, by step. */
@@ -2244,6 +2250,8 @@ export interface RunSeries {
   title: string;
   about: string;
   scale: "linear" | "log" | "symmetric";
+  /** The largest finite value. */
+  high: WireNumber;
 }
 
 /** The samples that an answer about tokens covers. */

@@ -12,6 +12,7 @@ import { Facts, Transcript } from "../features/sample";
 import { asideTitle, appliesToTokens, tokenDoers, TokensAside, TokensFile, TokensPane } from "../features/tokens";
 import type { ReportData, ReportSample } from "./answers";
 import { Insight } from "./Insight";
+import { RewardCurve } from "./RewardCurve";
 import style from "./Report.module.css";
 
 type Way = "transcript" | "tokens";
@@ -72,6 +73,7 @@ export function Report({ data }: { data: ReportData }) {
             This report is incomplete. {harmless(failure)} Next: make it again.
           </p>
         ))}
+        {data.curve !== null && <RewardCurve of={data.curve} step={current?.reply.step ?? null} />}
         {data.insight !== null && (
           <Insight
             of={data.insight}

@@ -52,9 +52,17 @@ export interface ReportData {
   measure_title: string;
   /** What the reward pays for, and which rules samples break; null where nobody asked. */
   insight: Insight | null;
+  /** The mean reward by step; null with fewer than two steps. */
+  curve: Curve | null;
   /** Why the file is incomplete. */
   failures: readonly string[];
   samples: readonly ReportSample[];
+}
+
+export interface Curve {
+  split: string;
+  steps: readonly number[];
+  means: readonly WireNumber[];
 }
 
 /** Findings about the whole run, in sentences; their samples may be outside the file. */

@@ -71,8 +71,8 @@ def _print(run: "Run", found: "RunGradient") -> None:
     without = f", without {found.discarded:,} discarded, which count in groups alone" if found.discarded else ""
     tell(
         f"{run.id}: {found.samples:,} trained samples{without}. Of {found.groups:,} groups "
-        f"{found.dead:,}{alone} have equal rewards, and no gradient. The others pull as much as "
-        f"{found.effective:,.0f} of equal weight would."
+        f"{found.dead:,}{alone} have equal rewards, and no gradient. Effective number of groups: "
+        f"{found.effective:,.0f}."
     )
     rows = []
     for by, share in _parts(found):

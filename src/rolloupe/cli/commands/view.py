@@ -10,6 +10,15 @@ from rolloupe.questions import option
 from rolloupe.server.process.serve import PORT_TAKEN, PortTaken, serve
 from rolloupe.server.settings import RunPaths, ViewerOptions
 
+VIEWS = ("transcript", "tokens", "group", "text", "raw")
+
+
+def view_of(value: str) -> str:
+    """Check the name of a view."""
+    if value not in VIEWS:
+        raise click.UsageError(f"--view is one of {', '.join(VIEWS)}, not {value!r}.")
+    return value
+
 
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions:
@@ -17,6 +26,12 @@ class ViewOptions:
 
     in_terminal: bool = option(False, "Show them in this terminal instead, as `rolloupe tui` does.", flags=("--tui",))
     over_ssh: bool = option(False, "Take the token from standard input, and end with it.", hidden=True)
+    view: str = option(
+        "",
+        "The view in which samples open: transcript, tokens, group, text or raw.",
+        "VIEW",
+        convert=view_of,
+    )
     theme: str = option(**tui.THEME)
     mask_str: str = option(**tui.MASK_PATTERN)
 
@@ -30,6 +45,7 @@ def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
 
     Examples:
       rolloupe view RUN_DIR  # One run, or all below a folder
+      rolloupe view outputs/token_exports --view tokens  # The samples of an export, as tokens
       rolloupe view RUNS --run RUN_ID --metrics curves.csv  # One of several runs, with curves from a file
       rolloupe view RUN_DIR --format generic --port 8090  # As this format, on this port
       rolloupe view gpu-box:runs/today  # Of another machine, over SSH, on which Rolloupe is installed, too
@@ -45,7 +61,7 @@ def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
 
         mask_of(mask_str)
     try:
-        serve(place, server, over_ssh=asked.over_ssh, mask_str=mask_str)
+        serve(place, server, over_ssh=asked.over_ssh, mask_str=mask_str, view=asked.view)
     except PortTaken:
         if not asked.over_ssh:
             raise

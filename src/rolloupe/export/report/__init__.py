@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from rolloupe import query, text
 from rolloupe._version import __version__
 from rolloupe.errors import NotFound
-from rolloupe.export.report.contents import Measured, ReportedInsight, ReportedSample
+from rolloupe.export.report.contents import Measured, ReportedCurve, ReportedInsight, ReportedSample
 from rolloupe.model import Sample
 from rolloupe.query import SampleQuery
 from rolloupe.storage import atomic
@@ -84,6 +84,8 @@ class Report(Struct, kw_only=True):
     next_file: str = ""
     insight: ReportedInsight | None = None
     """What the reward pays for, and the rules that samples break."""
+    curve: ReportedCurve | None = None
+    """The mean reward by step."""
     failures: Sequence[str] = ()
     """Errors that ended the writing of the file early."""
 

@@ -20,6 +20,8 @@ from rolloupe.insight.lint import lint
 from rolloupe.insight.reward_components import parts
 from rolloupe.model import RunLoss, Sample, SampleKey
 from rolloupe.query import TokenPage, token_page
+from rolloupe.query.steps.moments import series
+from rolloupe.query.steps.summaries import first_split
 from rolloupe.questions import BriefQuery, FindingQuery, LintQuery, PartQuery
 from rolloupe.wire.encoding import Number, number
 
@@ -106,6 +108,30 @@ def insight_of(run: OpenRun, splits: Sequence[str], aside: Mapping[str, str]) ->
         ],
         checked=len(rules.checked),
     )  # fmt: skip
+
+
+class ReportedCurve(Struct, kw_only=True):
+    """The mean reward of a split by step."""
+
+    split: str
+    steps: Sequence[int]
+    means: Sequence[Number]
+
+
+MOST_POINTS = 400
+"""More points than the curve of a report has pixels."""
+
+
+def reward_curve(run: OpenRun, splits: Sequence[str]) -> ReportedCurve | None:
+    """Return the curve of the first of the splits; None if fewer than two steps have a reward."""
+    split = splits[0] if splits else first_split(run)
+    points = [point for point in series(run, "reward", split) if point.stats.count]
+    shown = points[:: 1 + len(points) // MOST_POINTS]
+    if len(shown) < 2:
+        return None
+    return ReportedCurve(
+        split=split, steps=[point.step for point in shown], means=[number(point.stats.mean) for point in shown]
+    )
 
 
 class ReportedSample(NamedTuple):

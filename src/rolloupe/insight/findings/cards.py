@@ -191,7 +191,7 @@ def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
     expected = f"fewer than {FEW}" if run.expected < FEW else f"{run.expected:.2g}"
     searched = (
         f"Scanned {scanned} samples; in {run.groups:,} groups the rewards differ. Tested {run.tested:,} features; "
-        f"false ones to expect: {expected}."
+        f"expected by chance alone: {expected}."
     )
     if run.smallest is None or any(finding.kind != "drift" for finding in run.findings):
         return searched

@@ -33,8 +33,8 @@ LAST_STEP = 2**63 - 1
 MOST_E = 200.0  # weights within a block differ by less than e to this power, so that sums of them overflow nowhere
 SCALED = 2.0**-300  # sums of larger numbers than 1e150, times the weights of a block, would overflow without it
 
-USUAL, USUAL_SPAN, LEAST_SMOOTHED = -1, 10, 30
-"""The value that means the usual span: ten steps, or none for a curve of fewer than 30 points."""
+USUAL, LEAST_SPAN, MOST_SPAN, LEAST_SMOOTHED = -1, 5, 50, 30
+"""The value that means the usual span: a tenth of the points, within limits; none for fewer than 30 points."""
 
 LEAST_POINTS = 5  # room for the first point, the last, and the extremes of one bucket
 LEAST_OF_BAND = LEAST_POINTS + 2  # room for the extremes of a band, too
@@ -206,7 +206,7 @@ def _band(curve: Curve) -> Band | None:
 def average(steps: Ints, values: Floats, span_steps: int) -> Floats | None:
     """Return the average of a whole curve over a span, which may be `USUAL`; None if nothing is averaged."""
     if span_steps == USUAL:
-        span_steps = 0 if len(values) < LEAST_SMOOTHED else USUAL_SPAN
+        span_steps = min(MOST_SPAN, max(LEAST_SPAN, len(values) // 10)) if len(values) >= LEAST_SMOOTHED else 0
     return smoothed(steps, values, span_steps) if span_steps else None
 
 

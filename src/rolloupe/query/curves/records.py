@@ -37,7 +37,8 @@ class CurveOptions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     spread: bool = False
     """For a mean: also return the standard deviation of each point."""
     smooth: int = 0
-    """Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: 10, or 0 below 30 points."""
+    """Span, in steps, of a bias-corrected moving average; 0 turns it off. -1 is usual: a tenth of the points, from 5 to
+    50, or 0 below 30 points."""
     threshold: float | None = None
     """For an evaluation: the minimum value of a correct answer; None takes the run's own."""
     k: int = 1

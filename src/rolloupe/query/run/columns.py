@@ -18,6 +18,7 @@ from rolloupe.index import OpenRun
 from rolloupe.index.segments.step_stats import Moments, MomentsByName
 from rolloupe.model import Real
 from rolloupe.query.engine.names import is_asked, qualified
+from rolloupe.query.evals.grader import judge_of
 from rolloupe.query.steps.moments import token_series_names
 from rolloupe.questions import ColumnQuery
 
@@ -139,20 +140,25 @@ def _ranges(moments_by_step: Iterable[MomentsByName], annotated: Collection[str]
 
 
 def usual_columns(run: OpenRun, split: str) -> list[str]:
-    """Return reward, advantage, length and parts of the reward that vary in any step; the most telling first."""
+    """Return reward, advantage, length and parts of the reward that vary in any step; the most telling first.
+
+    An evaluation without rewards has the metric that grades it next.
+    """
     snapshot = run.snapshot()
     newest = nlargest(LOOKED_AT, (key for key in snapshot.steps if is_asked(key[0], split)), key=lambda key: key[1])
     looked_at = [snapshot.steps[key] for key in newest]
     fixed = [stats.columns for stats in looked_at]
+    metrics = [stats.metrics for stats in looked_at]
     columns = ["reward"]
+    if split.startswith("eval") and any(metrics) and not any("reward" in moments for moments in fixed):
+        columns.append(qualified(judge_of(run, split).metric, "metric"))
     # no sum includes annotations of the advantage
     if snapshot.annotations or _varies(fixed, "advantage"):
         columns.append("advantage")
     lengths = (name for name in ("response_tokens", "response_chars") if _varies(fixed, name))
     columns += islice(lengths, 1)
-    metrics = [stats.metrics for stats in looked_at]
     parts = (qualified(name, "metric") for name in snapshot.metrics if is_part(name) and _varies(metrics, name))
-    return [*columns, *islice(parts, MOST_PARTS)]
+    return list(dict.fromkeys([*columns, *islice(parts, MOST_PARTS)]))
 
 
 def is_part(name: str) -> bool:

@@ -209,6 +209,8 @@ class RunSeries(Struct, frozen=True):
     title: str
     about: str
     scale: Literal["linear", "symmetric", "log"]
+    high: Real
+    """The largest finite value."""
 
 
 class RunTokenSeries(Struct, frozen=True):
@@ -220,10 +222,14 @@ class RunTokenSeries(Struct, frozen=True):
 
 def token_series_answer(run: OpenRun, asked: TokenSeriesQuery) -> RunTokenSeries:
     """Return the series that the index has values of."""
-    rows, coverage = indexed(run, run.snapshot(), scope_of(asked), ["series", "tokens"])
-    names = dict.fromkeys(name for *_, (name, count) in rows if count)
-    kinds = ((name, tokens.kind_of(name)) for name in names)
-    return RunTokenSeries([RunSeries(name, kind.title, kind.about, kind.scale) for name, kind in kinds], coverage)
+    rows, coverage = indexed(run, run.snapshot(), scope_of(asked), ["series", "tokens", "high"])
+    highs: dict[str, float] = {}
+    for *_, (name, count, high) in rows:
+        if count:
+            highs[name] = max(high, highs.get(name, high))
+    kinds = ((name, tokens.kind_of(name), high) for name, high in highs.items())
+    series = [RunSeries(name, kind.title, kind.about, kind.scale, high) for name, kind, high in kinds]
+    return RunTokenSeries(series, coverage)
 
 
 class RunTokenSteps(Struct, frozen=True, kw_only=True):

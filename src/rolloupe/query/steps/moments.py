@@ -37,7 +37,8 @@ KEPT = 1_000_000  # number of counts of steps and reasons to cache
 
 COUNTED = """
 SELECT split, step, discarded, count(*), count(DISTINCT grp),
-       count(*) FILTER (status IN ('aborted', 'error') AND response_chars = 0)
+       count(*) FILTER (status IN ('aborted', 'error') AND response_chars = 0),
+       count(*) FILTER (reward = 0), count(*) FILTER (reward > 0 AND isfinite(reward))
 FROM rows WHERE discarded <> '' GROUP BY split, step, discarded ORDER BY split <> 'train', split, step, discarded
 """
 
@@ -57,7 +58,8 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
 class RunDiscards(Struct, frozen=True, kw_only=True):
     """Parallel columns, one entry for each step and reason, by step.
 
-    `unfinished` of the samples were cancelled or failed: they have no answer to read.
+    `unfinished` of the samples were cancelled or failed: they have no answer to read. `at_zero` have a reward of 0, and
+    `above_zero` a larger one.
     """
 
     split: str
@@ -66,15 +68,18 @@ class RunDiscards(Struct, frozen=True, kw_only=True):
     samples: list[int]
     groups: list[int]
     unfinished: list[int]
+    at_zero: list[int]
+    above_zero: list[int]
 
 
 def discards_answer(run: OpenRun, asked: DiscardQuery) -> RunDiscards:
     """Return the discarded samples of a split, in columns."""
-    columns = list(zip(*discards(run, asked.split), strict=True)) or [()] * 6
-    _, steps, reasons, samples, groups, unfinished = map(list, columns)
+    columns = list(zip(*discards(run, asked.split), strict=True)) or [()] * len(Discards._fields)
+    _, steps, reasons, samples, groups, unfinished, at_zero, above_zero = map(list, columns)
     return RunDiscards(
-        split=asked.split, reasons=reasons, steps=steps, samples=samples, groups=groups, unfinished=unfinished
-    )
+        split=asked.split, reasons=reasons, steps=steps, samples=samples, groups=groups, unfinished=unfinished,
+        at_zero=at_zero, above_zero=above_zero,
+    )  # fmt: skip
 
 
 def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:

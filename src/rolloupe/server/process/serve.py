@@ -93,14 +93,21 @@ CLOSING_S = 0.5
 
 
 def serve(
-    place: RunPaths, options: ViewerOptions, *, over_ssh: bool = False, mask_str: str = "", opens_on: str = ""
+    place: RunPaths,
+    options: ViewerOptions,
+    *,
+    over_ssh: bool = False,
+    mask_str: str = "",
+    opens_on: str = "",
+    view: str = "",
 ) -> None:
     """Show the runs at some paths until interrupted, or the one run that the place names.
 
     The start page leads to the run `opens_on`, or is the list of runs.
 
     With `over_ssh`, the server reads the token from standard input, and ends when that closes. A command line would
-    show the token to everybody on the machine, and the viewer would outlive a lost connection.
+    show the token to everybody on the machine, and the viewer would outlive a lost connection. With `view`, samples
+    open in that view.
 
     Raises `UnreadablePath` for a missing path or tokenizer, `NotRecognised` if a given format does not fit,
     `BadQuery` for invalid options (such as a port in use).
@@ -112,6 +119,7 @@ def serve(
     settings = Settings(
         host=options.host,
         base_path=base_path_of(options.base_path),
+        view=view,
         allow_hosts=hosts_of(options.allow_hosts),
         cors=origins_of(options.cors),
         state_dir=options.state_dir,
@@ -180,7 +188,8 @@ def address(settings: Settings, port: int, token: str | None) -> str:
     named = next((name for name in settings.allow_hosts if name != "*"), "127.0.0.1")
     host = named if settings.host in ("", "0.0.0.0", "::") else settings.host  # noqa: S104
     fragment = f"#token={quote(token, safe='')}" if token else ""
-    return f"http://{bracketed(host)}:{port}{settings.base_path}/{fragment}"
+    query = f"?view={settings.view}" if settings.view else ""
+    return f"http://{bracketed(host)}:{port}{settings.base_path}/{query}{fragment}"
 
 
 def announce(settings: Settings, port: int) -> None:

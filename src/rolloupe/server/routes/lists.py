@@ -194,7 +194,10 @@ async def export(request: Request) -> Response:
         if kind == HTML:
             name, notes = run.info.name, noted.notes or {}
             scope_words = f"Bookmarked samples of {name}." if of == "bookmarks" else report.scope_of(name, scope)
-            about = report.Report(title=name, about=scope_words, total=selection.total, made=report.made_now())
+            about = report.Report(
+                title=name, about=scope_words, total=selection.total, made=report.made_now(),
+                curve=contents.reward_curve(run, scope.splits),
+            )  # fmt: skip
             samples = reported(run, selection.items, notes)
             return report.report_pieces(about, samples, tokens=report.ReportedTokens(has_tokens), insight=insight)
         names, is_whole = query.value_names(run), texts == "whole"

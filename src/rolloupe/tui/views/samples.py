@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rolloupe.model import Sample, Turn
 from rolloupe.query import policy
 from rolloupe.query.search.masks import Mask
-from rolloupe.text import legible_parts
+from rolloupe.text import read_parts
 from rolloupe.text.visible import visible
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline
 from rolloupe.tui.draw.ink import (
@@ -330,7 +330,7 @@ def turn_block(turn: Turn, field: str, mask: Mask, before: str = "") -> TextBloc
     texts: list[str] = []
     runs: list[Run] = []
     at = 0
-    for part, written in legible_parts(turn.parts):
+    for part, written in read_parts(turn.parts):
         texts.append(shown(mask(written)))
         runs.append((at, at + len(texts[-1]), KINDS.get(part.kind, PLAIN)))
         at += len(texts[-1])

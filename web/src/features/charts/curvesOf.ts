@@ -25,9 +25,13 @@ export interface Curve {
   edges?: { low: readonly WireNumber[]; high: readonly WireNumber[] };
 }
 
-/** The usual average of a whole curve: its values if it has few points. */
-export function averageOf(steps: readonly number[], mean: readonly WireNumber[]): readonly WireNumber[] {
-  const span = spanFor(USUAL_SPAN, steps.length);
+/** The average of a whole curve, over the usual span unless another is given: its values if nothing is averaged. */
+export function averageOf(
+  steps: readonly number[],
+  mean: readonly WireNumber[],
+  wanted = USUAL_SPAN,
+): readonly WireNumber[] {
+  const span = spanFor(wanted, steps.length);
   return span === 0 ? mean : smoothed(steps, mean.map(finite), span);
 }
 

@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
 import { askDiscards } from "../../api";
-import { bars, percent, summed, type Bar } from "../../lib/sample/discardReasons";
+import { bars, isOfEqualRewards, percent, summed, type Bar } from "../../lib/sample/discardReasons";
 import { condition } from "../../lib/list/filter";
 import { count, figure } from "../../lib/numbers/numbers";
 import { Failure } from "../../ui/layout/EmptyState";
@@ -48,13 +48,32 @@ export function Reasons() {
           </tr>
         </thead>
         <tbody>
-          {reasons.map(({ reason, samples, here, unfinished, groups }, i) => (
+          {reasons.map(({ reason, samples, here, unfinished, atZero, aboveZero, groups }, i) => (
             <tr key={reason}>
               <th scope="row">
                 <i class={style["swatch"]} style={{ background: colour(i) }} />
                 <a class={style["go"]} {...to(session, reason, "run")} title="All samples of the run with this reason">
                   <Text text={reason} />
                 </a>
+                {isOfEqualRewards(reason) && atZero + aboveZero > 0 && (
+                  <small>
+                    <a
+                      class={style["go"]}
+                      {...to(session, reason, "run", "reward = 0")}
+                      title="Groups whose rewards are all 0"
+                    >
+                      {figure(atZero)} all = 0
+                    </a>
+                    {", "}
+                    <a
+                      class={style["go"]}
+                      {...to(session, reason, "run", "reward > 0")}
+                      title="Groups whose rewards are equal and above 0"
+                    >
+                      {figure(aboveZero)} all &gt; 0
+                    </a>
+                  </small>
+                )}
                 {unfinished > 0 && (
                   <small>
                     {unfinished === samples
@@ -84,12 +103,12 @@ export function Reasons() {
   );
 }
 
-/** A link to the samples discarded for a reason. */
-function to(session: Session, reason: string, extent: "step" | "run") {
+/** A link to the samples discarded for a reason, or to those of them that match a filter. */
+function to(session: Session, reason: string, extent: "step" | "run", where = "") {
   const change = {
     discarded: true,
     extent,
-    where: condition("discarded", "=", reason, false),
+    where: [condition("discarded", "=", reason, false), where].filter((one) => one !== "").join(" and "),
     sample: null,
     list: true,
   };

@@ -4,7 +4,7 @@ import { useSession } from "../../state/useSession";
 import { askEvalsAnswers } from "../../api";
 import type { Answer } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
-import { commonWords, without } from "../../lib/diff/commonWords";
+import { type Shared, sharedBy, without } from "../../lib/diff/commonWords";
 import { count, exact, figure, score } from "../../lib/numbers/numbers";
 import { preview } from "../../lib/sample/preview";
 import { Failure } from "../../ui/layout/EmptyState";
@@ -27,7 +27,7 @@ export function Answers({ run, query: { split, metric, bar }, metric: name, step
   const of = [run, split, metric, bar, step, prompt].join("\n");
   const loaded = useLoaded(`${of}\n${version}`, () => askEvalsAnswers(run, { split, metric, bar, step, prompt }), of);
   const answers = loaded.value?.answers ?? [];
-  const common = commonWords(answers.map(({ preview: text }) => preview(text).text));
+  const common = sharedBy(answers.map(({ preview: text }) => preview(text).text));
   return (
     <aside class={style["answers"]} aria-label="Samples of the cell">
       <h3>
@@ -61,7 +61,7 @@ function Answer({
 }: {
   one: Answer;
   metric: string;
-  common: ReadonlySet<string>;
+  common: Shared;
 }) {
   const session = useSession();
   const to = { page: "rollouts", ...scopeOf(id), sample: id, discarded: discarded !== "", list: false } as const;

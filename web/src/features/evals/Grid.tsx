@@ -2,7 +2,7 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { PromptScores } from "../../api/types.gen";
-import { commonOf, without } from "../../lib/diff/commonWords";
+import { type Shared, sharedOf, without } from "../../lib/diff/commonWords";
 import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, describeCell, type Span, type Spot } from "./gridCells";
 import { figure } from "../../lib/numbers/numbers";
 import { bare } from "../../lib/sample/preview";
@@ -105,7 +105,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose, rea
     if (relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) !== true) isWalking.current = false;
   };
   const every = labelEvery(steps);
-  const common = commonOf(alike, ({ prompt }) => bare(prompt));
+  const common = sharedOf(alike, ({ prompt }) => bare(prompt));
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
     <div
@@ -170,7 +170,7 @@ interface RowProps {
   index: number;
   top: number;
   steps: readonly number[];
-  common: ReadonlySet<string>;
+  common: Shared;
   columns: Span;
   width: { width: string };
   spot: Spot;

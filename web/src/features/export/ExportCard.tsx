@@ -73,7 +73,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
   const session = useSession();
   const [kind, setKind] = useState<Kind>(first);
   const [texts, setTexts] = useState<"whole" | "start">("whole");
-  const [contents, setContents] = useState({ tokens: true, notes: of === "bookmarks", findings: of !== "sample" });
+  const [contents, setContents] = useState({ tokens: true, notes: of !== "samples", findings: of !== "sample" });
   const item = session.run.now.value;
   if (item === null) return null;
   const isReport = kind === "html";

@@ -102,7 +102,7 @@ export function Looked({ reply }: { reply: RunFindings }) {
     ["groups with different rewards", figure(groups), "Only they can show what the reward pays for"],
     ["features tested", figure(tested), "Phrases of one to five words, and behaviours"],
     [
-      "false ones to expect",
+      "expected by chance",
       expected < FEW ? `< ${FEW}` : figure(expected),
       `The number that chance alone would report, at |z| ≥ ${figure(least)}`,
     ],

@@ -131,7 +131,7 @@ describe("the page of findings", () => {
       "Sample train/0/0/0",
     ]);
     expect(host.querySelector("main > dl")?.textContent).toContain("samples scanned100 of 200 (50 %)");
-    expect(host.querySelector("main > dl")?.textContent).toContain("false ones to expect< 0.001");
+    expect(host.querySelector("main > dl")?.textContent).toContain("expected by chance< 0.001");
   });
   it("has the mean amount of what nearly all samples have, in place of their share", async () => {
     const [card] = (await page(reply({ findings: [finding({ first: 1, last: 0.999 })] }))).querySelectorAll("article");

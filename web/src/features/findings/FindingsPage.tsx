@@ -48,7 +48,6 @@ export function FindingsPage() {
   return (
     <main class={style["page"]} aria-label="Findings">
       <Controls reply={reply} />
-      <HowToRead meanings={reply?.meanings ?? {}} />
       {loaded.error !== null && <Failure error={loaded.error} what="The findings" again={again} />}
       {loaded.error === null && reply === null && (
         <p class="quiet" role="status">
@@ -58,6 +57,7 @@ export function FindingsPage() {
       {loaded.error === null && reply !== null && <Content reply={reply} />}
       {(reply !== null || loaded.error !== null) && (
         <>
+          <HowToRead meanings={reply?.meanings ?? {}} />
           <Parts run={item.id} version={item.version} />
           <Gradient run={item.id} version={item.version} />
           <Quality run={item.id} version={item.version} />
@@ -72,7 +72,6 @@ function Content({ reply }: { reply: RunFindings }) {
   const shown = reply.findings.filter((one) => !aside.has(nameOfFinding(one)));
   return (
     <>
-      <Looked reply={reply} />
       {reply.pending > 0 && <Scan reply={reply} />}
       {reply.findings.length === 0 && <Nothing reply={reply} />}
       {shown.some(({ phrase }) => phrase.includes("#")) && <p class="quiet"># stands for any number.</p>}
@@ -80,6 +79,7 @@ function Content({ reply }: { reply: RunFindings }) {
         <Card key={nameOfFinding(one)} of={one} reply={reply} />
       ))}
       <Aside run={reply.run} all={reply.findings} />
+      <Looked reply={reply} />
     </>
   );
 }

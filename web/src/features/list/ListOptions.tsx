@@ -116,7 +116,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
           <Segments
             label="Preview"
             options={PREVIEWS}
-            value={preview}
+            value={preview ?? session.columns.usualPreview.value}
             choose={(value) => chooseView({ preview: value })}
           />
         </div>

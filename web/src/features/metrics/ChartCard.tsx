@@ -12,23 +12,11 @@ import { sentence } from "../../lib/text/sentence";
 import { harmless } from "../../lib/text/invisible";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
-import { banded, type Charted, CurveChart, type Frame, type Limits, type MapCharted } from "../charts";
+import { banded, type Charted, type Frame, kindOf, type Limits, type MapCharted } from "../charts";
+import { StepHistogram } from "../distribution";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
-import type { ChartTools } from "./ChartTitle";
-import {
-  askedOf,
-  groupOf,
-  hasMarks,
-  hiddenRuns,
-  isLog,
-  limitsOf,
-  setOption,
-  xOf,
-  xTitle,
-  zoomOf,
-  zoomText,
-} from "./choice";
+import { askedOf, type ChartTools, groupOf, hiddenRuns, isLog, limitsOf, xOf, xTitle, zoomOf } from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
 import { mappedRun } from "./figure/mapped";
@@ -37,15 +25,13 @@ import { brief, splitOf, whereOf } from "./filter/filter";
 import { sourcesOf } from "./groups/sources";
 import { Values } from "./groups/Values";
 import { type Landmark } from "./landmarks/landmarks";
-import { Landmarks } from "./landmarks/Landmarks";
 import { ChartHead } from "./parts/ChartHead";
 import { Legend } from "./parts/Legend";
 import { dashesOf } from "./parts/dashes";
 import { drawnOf, keyOfRows, placeOf, reachOf, type Row, rowsOf, shownAs, valueOf, withBands } from "./parts/lines";
 import { boundsOfAll, meaning } from "./parts/meaning";
 import { notesOf, notesOfMap } from "./parts/notes";
-import { Readout } from "./parts/Readout";
-import { rolloutsAt } from "./parts/rollouts";
+import { Plot } from "./parts/Plot";
 import { pointsOf, wordsOf } from "./points/points";
 import type { Drawn } from "./useCurves";
 import style from "./Metrics.module.css";
@@ -68,13 +54,16 @@ interface Props {
   pointed: number | null;
   point: (step: number | null) => void;
   /** Checkpoints, resumes and alarms of the run. */
-  landmarks: readonly Landmark[];
+  landmarks?: readonly Landmark[];
   tools: ChartTools;
+  /** Beside the rollouts: it shows the value of the current step, and a press goes to a step. */
+  isAside?: boolean;
 }
 
 /** The values of more runs do not fit in a line: the chart shows them at the pointer. */
 const MOST_IN_LINE = 4;
 const NONE: readonly Row[] = [];
+const NO_LANDMARKS: readonly Landmark[] = [];
 
 /** A distribution as drawn, and the number of samples that it leaves out. */
 interface Mapped {
@@ -82,9 +71,21 @@ interface Mapped {
   leftOut: number;
 }
 
-export function ChartCard({ entry, curves, isMissing, groups, csv, entries, pointed, point, landmarks, tools }: Props) {
+export function ChartCard({
+  entry,
+  curves,
+  isMissing,
+  groups,
+  csv,
+  entries,
+  pointed,
+  point,
+  landmarks = NO_LANDMARKS,
+  tools,
+  isAside = false,
+}: Props) {
   const session = useSession();
-  const [isHere, setHere] = useState(false);
+  const current = session.place.field.step.value;
   const [frame, setFrame] = useState<Frame | null>(null);
   const asked = askedOf(session, entry.chart);
   const band = bandOf(asked, groups !== null);
@@ -114,13 +115,14 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
     [drawn, isGrouped, scale, between],
   );
   const hasRollouts = run !== null && run.splits.length > 0;
-  const at = placeOf(own?.curve ?? null, pointed);
+  const looked = pointed ?? (isAside ? current : null);
+  const at = placeOf(own?.curve ?? null, looked);
   const drawing = figureOf(asked, entry.kind);
   const isMap = drawing === MAP;
   const step = isGrouped || isMany || drawing === MAP ? undefined : own?.curve?.steps[at];
   const wordsOfNumber = wordsOfValues(isShare(entry.chart), which.from_zero);
   const isOwnHidden = rows[0]?.lines[0]?.isHidden === true;
-  const value = isOwnHidden ? "" : wordsOfNumber(valueOf(own?.curve ?? null, pointed), "none");
+  const value = isOwnHidden ? "" : wordsOfNumber(valueOf(own?.curve ?? null, looked), "none");
   const average = wordsOfNumber(own?.curve?.smooth[at], "none");
   const edges = (band.between === "" ? own?.data.spread : own?.data.low) ?? null;
   const hasBand = band.scale > 0 && !isMap && edges !== null && (curve?.steps.length ?? 0) > 1;
@@ -142,7 +144,16 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
   const definition = isMap || isMany ? "" : definitionOf(entry.chart, { hasDiscarded: session.run.hasDiscarded.value });
   const notes = isMap
     ? notesOfMap({ chart: entry.chart, asked, leftOut })
-    : notesOf({ chart: entry.chart, rows, curves, pointed, xName, isShifted: which.from_zero, isLog: isLog(asked) });
+    : notesOf({
+        chart: entry.chart,
+        rows,
+        curves,
+        pointed: looked,
+        xName,
+        isShifted: which.from_zero,
+        isLog: isLog(asked),
+      });
+  const below = isAside && definition !== "" ? [...notes, definition] : notes;
   const words = [
     splitOf(asked, session.place.field.split.value ?? ""),
     whereOf(asked),
@@ -181,11 +192,12 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         colour={over.length > 0 && !isGrouped && !isOwnHidden && run !== null ? colourOf(run.id) : null}
         pointed={pointed}
         step={step}
+        which={whichOf(step, pointed, isAside ? current : undefined)}
         value={value}
         average={averageWords}
         csv={csv}
         charted={charted}
-        hasRollouts={hasRollouts}
+        hasRollouts={hasRollouts && !isAside}
         error={own?.data.error ?? ""}
         tools={tools}
       />
@@ -200,67 +212,59 @@ export function ChartCard({ entry, curves, isMissing, groups, csv, entries, poin
         <p class={style["empty"]}>{isMissing ? "Not loaded." : <span class={style["loading"]}>Loading …</span>}</p>
       ) : curve === null ? (
         <p class={style["empty"]} title={harmless(own?.data.error ?? "")}>
-          {own?.data.error ? harmless(sentence(brief(own.data.error))) : nothing(whereOf(asked))}
+          {own?.data.error
+            ? isAside
+              ? kindOf(entry.kind).none
+              : harmless(sentence(brief(own.data.error)))
+            : nothing(whereOf(asked))}
         </p>
+      ) : !hasLine && isAside && entry.kind === "sample" ? (
+        <StepHistogram name={entry.name} title={title} />
       ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>
       ) : (
-        <div
-          class={style["plot"]}
-          onPointerEnter={() => setHere(true)}
-          onPointerLeave={({ pointerType }) => setHere(pointerType === "touch")}
-        >
-          {isHere && pointed !== null && (
-            <Readout
-              curve={curve}
-              frame={frame}
-              pointed={pointed}
-              across={x === "" ? "" : acrossWords(own?.curve?.steps[at] ?? pointed, own?.data)}
-              value={isMany ? "" : value}
-              average={isMany && span > 0 ? `EMA ${figure(span)}` : isOwnHidden ? "" : averageWords}
-              rows={isMany || (!isGrouped && runs.length > MOST_IN_LINE) ? rows.filter((row) => !row.isHidden) : NONE}
-            />
-          )}
-          <CurveChart
-            what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
-            curve={curve}
-            bounds={bounds}
-            colour={rows[0]?.lines[0]?.colour ?? 1}
-            others={others}
-            current={session.place.field.step.value}
-            hover={point}
-            across={across}
-            pointed={pointed}
-            zoom={zoom}
-            reach={reach}
-            onZoom={(range) => setOption(session, { zoom: range === null ? "" : zoomText(range, x) })}
-            limits={limitsOf(asked)}
-            isLog={isLog(asked)}
-            open={(pressed) => hasRollouts && session.place.go(rolloutsAt(session, entry, pressed))}
-            onDrawn={setFrame}
-          />
-          {hasMarks(asked) && (
-            <Landmarks
-              title={title}
-              landmarks={landmarks}
-              curve={curve}
-              frame={frame}
-              rollouts={hasRollouts ? (of) => rolloutsAt(session, entry, of) : null}
-            />
-          )}
-        </div>
+        <Plot
+          entry={entry}
+          asked={asked}
+          what={`${figures === "" ? "" : `${figures} of `}${entry.title}`}
+          curve={curve}
+          bounds={bounds}
+          colour={rows[0]?.lines[0]?.colour ?? 1}
+          others={others}
+          point={point}
+          x={x}
+          pointed={pointed}
+          zoom={zoom}
+          reach={reach}
+          landmarks={landmarks}
+          isAside={isAside}
+          frame={frame}
+          setFrame={setFrame}
+          readout={(pressed) => ({
+            across: x === "" ? "" : acrossWords(own?.curve?.steps[at] ?? pressed, own?.data),
+            value: isMany ? "" : value,
+            average: isMany && span > 0 ? `EMA ${figure(span)}` : isOwnHidden ? "" : averageWords,
+            rows: isMany || (!isGrouped && runs.length > MOST_IN_LINE) ? rows.filter((row) => !row.isHidden) : NONE,
+          })}
+        />
       )}
       {!isMap && across !== "step" && curve !== null && hasLine && <p class={style["across"]}>{harmless(xName)}</p>}
-      {notes.length > 0 && <p class={style["others"]}>{notes.join(" · ")}</p>}
+      {below.length > 0 && <p class={style["others"]}>{below.join(" · ")}</p>}
       {isMany && curves !== undefined && (
         <Legend rows={rows} show={(text, isShown) => show(new Map(asShown).set(text, isShown))} part={tools.part} />
       )}
       {isMap && over.length > 0 && <RunOfMap title={title} />}
       {!isMany && over.length > 0 && !isMap && curves !== undefined && (isGrouped || runs.length <= MOST_IN_LINE) && (
-        <Values lines={rows[0]?.lines ?? []} pointed={pointed} isGrouped={isGrouped} />
+        <Values lines={rows[0]?.lines ?? []} pointed={looked} isGrouped={isGrouped} />
       )}
     </section>
   );
+}
+
+/** The step of the value in words, unless it is the one that everybody expects. */
+function whichOf(step: number | undefined, pointed: number | null, current: number | null | undefined): string {
+  if (step === undefined || pointed !== null || step === current) return "";
+  return current === undefined ? "last" : `step ${figure(step)}`;
 }
 
 /** The axis of values as it is drawn. */

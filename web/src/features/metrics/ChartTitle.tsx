@@ -4,33 +4,18 @@ import { useState } from "preact/hooks";
 import { TITLE_CHARS } from "../../lib/charts/chart";
 import { harmless } from "../../lib/text/invisible";
 import { Text } from "../../ui/text/Text";
-import type { Change } from "./choice";
+import type { ChartTools } from "./choice";
 import style from "./Layout.module.css";
-
-/** The actions of a card on its chart. */
-export interface ChartTools {
-  remove: () => void;
-  /** Dragging begins. */
-  grab: (event: PointerEvent) => void;
-  rename: (title: string) => void;
-  /** Change how the chart is drawn; an empty option follows the page. */
-  alter: Change;
-  /** Draw the chart with the page's options again. */
-  plain: () => void;
-  /** Null once the page is full. */
-  duplicate: (() => void) | null;
-  /** Add or remove a curve, by its text. */
-  join: (text: string) => void;
-  part: (text: string) => void;
-}
 
 interface Props {
   title: string;
+  /** The title as shown. */
+  short: string;
   about: string;
   tools: ChartTools;
 }
 
-export function ChartTitle({ title, about, tools }: Props) {
+export function ChartTitle({ title, short, about, tools }: Props) {
   const [isWriting, write] = useState(false);
   const name = harmless(title);
   if (isWriting) return <Field title={title} rename={tools.rename} close={() => write(false)} />;
@@ -53,7 +38,7 @@ export function ChartTitle({ title, about, tools }: Props) {
         onClick={() => write(true)}
       >
         <span class="hidden">Rename </span>
-        <Text text={title} />
+        <Text text={short} />
       </button>
     </>
   );

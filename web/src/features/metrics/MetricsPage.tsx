@@ -32,8 +32,7 @@ import { TakenAway } from "./parts/TakenAway";
 import { packed } from "./sections/packing";
 import { RunsSection } from "./runs/RunsSection";
 import { useCurves } from "./useCurves";
-import { type Drag, useMoves } from "./useMoves";
-import layoutStyle from "./Layout.module.css";
+import { cardClass, useMoves } from "./useMoves";
 import style from "./Metrics.module.css";
 
 export function MetricsPage() {
@@ -203,16 +202,7 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                       pointed={pointed}
                       point={point}
                       landmarks={landmarksIn(landmarks, new Set(own))}
-                      tools={{
-                        remove: () => layout.remove(at),
-                        alter: (change) => layout.alter(at, change),
-                        grab: (event) => grab(at, event),
-                        rename: (title) => layout.rename(at, title),
-                        plain: () => layout.plain(at),
-                        duplicate: layout.isFull ? null : () => layout.duplicate(at),
-                        join: (text) => layout.join(at, text),
-                        part: (text) => layout.part(at, text),
-                      }}
+                      tools={layout.toolsAt(at, grab)}
                     />
                   </div>
                 );
@@ -228,18 +218,6 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
       )}
     </>
   );
-}
-
-function cardClass(drag: Drag | null, at: number): string {
-  const mark =
-    drag === null || drag.over === drag.from
-      ? ""
-      : at === drag.from
-        ? (layoutStyle["dragged"] ?? "")
-        : at === drag.over
-          ? (layoutStyle[drag.over < drag.from ? "before" : "after"] ?? "")
-          : "";
-  return `${layoutStyle["card"]} ${mark}`;
 }
 
 function Usual() {

@@ -4,10 +4,10 @@
  */
 
 import type { CatalogueEntry } from "../../api/types.gen";
-import { MAX_METRICS } from "../../lib/address/address";
+import { MAX_CHARTS } from "../../lib/address/address";
 import { chartOfEntry } from "../../lib/charts/catalogue";
 import { STEP } from "../../lib/charts/across";
-import { type Chart, chartOf, textOf, USUAL_SPAN } from "../../lib/charts/chart";
+import { type Chart, chartOf, LOOKS, MOST_SPAN, textOf, USUAL_SPAN } from "../../lib/charts/chart";
 import {
   added,
   altered,
@@ -28,7 +28,23 @@ import { whole } from "../../lib/numbers/numbers";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
 
-export const MOST_SPAN = 50;
+/** The actions of a card on its chart. */
+export interface ChartTools {
+  remove: () => void;
+  /** Dragging begins. */
+  grab: (event: PointerEvent) => void;
+  /** An empty title restores that of the catalogue. */
+  rename: (title: string) => void;
+  /** Change how the chart is drawn; an empty option follows the page. */
+  alter: Change;
+  /** Draw the chart with the page's options again. */
+  plain: () => void;
+  /** Add a second chart of the same curve, with settings of its own; null once the page is full. */
+  duplicate: (() => void) | null;
+  /** Add or remove a curve, by its text. */
+  join: (text: string) => void;
+  part: (text: string) => void;
+}
 
 /** The charts of the page, and the ways to change them. */
 export interface Layout {
@@ -45,35 +61,50 @@ export interface Layout {
   /** Moves a chart to the place of another one. */
   moveTo: (from: number, to: number) => void;
   moveBy: (from: number, by: 1 | -1) => void;
-  /** Renames a chart; an empty title restores that of the catalogue. */
-  rename: (at: number, title: string) => void;
-  /** Change how one chart is drawn; an empty option follows the page. */
-  alter: (at: number, change: Asked) => void;
-  /** Draw a chart with the page's options again. */
-  plain: (at: number) => void;
-  remove: (at: number) => void;
-  /** Add a second chart of the same curve, with the page's options until a person gives it settings of its own. */
-  duplicate: (at: number) => void;
-  /** Add a curve to a chart, or remove it, by its text. */
-  join: (at: number, text: string) => void;
-  part: (at: number, text: string) => void;
   renameSection: (from: string, to: string) => void;
   moveSection: (name: string, by: 1 | -1) => void;
   /** True once the page has as many charts as it may have. */
   isFull: boolean;
+  /** The actions of a card on its chart; `grab` begins to drag it. */
+  toolsAt: (at: number, grab: (at: number, event: PointerEvent) => void) => ChartTools;
 }
 
+/** The charts of a page or a pane, and its ways to replace them. */
+interface Chosen {
+  charts: readonly Chart[];
+  placed: readonly Placed[];
+  /** The charts with one more. */
+  added: (placed: readonly Placed[], entry: CatalogueEntry) => Chart[];
+  change: (charts: readonly Chart[]) => void;
+  /** Change them after one, named by its title, was removed. */
+  takeAway: (title: string, charts: readonly Chart[]) => void;
+  /** Show them without keeping them. */
+  look: (title: string, charts: readonly Chart[]) => void;
+}
+
+/** The layout of the page of metrics. */
 export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]): Layout {
-  const chosen = layout.charts.value ?? usualLayout(entries);
-  const placed = placedOf(chosen, entries);
+  const charts = layout.charts.value ?? usualLayout(entries);
+  return layoutIn(entries, {
+    charts,
+    placed: placedOf(charts, entries),
+    added: (placed, entry) => added(placed, entry, entries),
+    change: (changed) => layout.change(changed),
+    takeAway: (title, changed) => layout.takeAway(title, changed),
+    look: (title, changed) => layout.look(title, changed),
+  });
+}
+
+export function layoutIn(entries: readonly CatalogueEntry[], { charts: chosen, placed, ...page }: Chosen): Layout {
   const known = new Set(placed.map((one) => keyOf(one.chart)));
   const missing = chosen.filter((one) => !known.has(keyOf(one)));
-  const change = (charts: readonly Chart[]): void => layout.change([...charts, ...missing]);
+  const change = (charts: readonly Chart[]): void => page.change([...charts, ...missing]);
   const joinedAt = (entry: CatalogueEntry): number =>
     placed.findIndex(({ chart }) => chart.more.includes(textOf(chartOfEntry(entry))));
   const has = (entry: CatalogueEntry): boolean => known.has(keyOf(chartOfEntry(entry))) || joinedAt(entry) >= 0;
   const charts = placed.map((one) => one.chart);
   const without = (key: string): Chart[] => charts.filter((one) => keyOf(one) !== key);
+  const isFull = chosen.length >= MAX_CHARTS;
   return {
     placed,
     entries,
@@ -83,25 +114,28 @@ export function layoutOf({ layout }: Session, entries: readonly CatalogueEntry[]
       const own = chartOfEntry(entry);
       if (known.has(keyOf(own))) change(without(keyOf(own)));
       else if (has(entry)) change(parted(placed, joinedAt(entry), textOf(own)));
-      else change(added(placed, entry, entries));
+      else change(page.added(placed, entry));
     },
     show: (wanted) => {
       const further = wanted.filter((one) => !has(one));
-      const all = further.reduce((some, one) => added(placedOf(some, entries), one, entries), charts);
-      if (further.length > 0) layout.look(further.map(({ title }) => title).join(", "), [...all, ...missing]);
+      const all = further.reduce((some, one) => page.added(placedOf(some, entries), one), charts);
+      if (further.length > 0) page.look(further.map(({ title }) => title).join(", "), [...all, ...missing]);
     },
     moveTo: (from, to) => change(movedTo(placed, from, to)),
     moveBy: (from, by) => change(movedBy(placed, from, by)),
-    rename: (at, title) => change(renamed(placed, at, title, entries)),
-    alter: (at, look) => change(altered(placed, at, look)),
-    plain: (at) => change(charts.map((one, i) => (i === at ? { ...one, look: {} } : one))),
-    remove: (at) => layout.takeAway(placed[at]?.title ?? "", [...charts.toSpliced(at, 1), ...missing]),
-    duplicate: (at) => change(duplicated(placed, at)),
-    join: (at, text) => change(joined(placed, at, text)),
-    part: (at, text) => change(parted(placed, at, text)),
+    toolsAt: (at, grab) => ({
+      remove: () => page.takeAway(placed[at]?.title ?? "", [...charts.toSpliced(at, 1), ...missing]),
+      alter: (look) => change(altered(placed, at, look)),
+      grab: (event) => grab(at, event),
+      rename: (title) => change(renamed(placed, at, title, entries)),
+      plain: () => change(altered(placed, at, Object.fromEntries(LOOKS.map((name) => [name, ""])))),
+      duplicate: isFull ? null : () => change(duplicated(placed, at)),
+      join: (text) => change(joined(placed, at, text)),
+      part: (text) => change(parted(placed, at, text)),
+    }),
     renameSection: (from, to) => change(sectionRenamed(placed, from, to, entries)),
     moveSection: (name, by) => change(sectionMoved(placed, name, by)),
-    isFull: chosen.length >= MAX_METRICS,
+    isFull,
   };
 }
 
@@ -110,7 +144,7 @@ export type Asked = Readonly<Record<string, string>>;
 export type Change = (change: Asked) => void;
 
 export const pageAsked = ({ place, layout }: Session): Asked => ({
-  ...place.now.value.ask,
+  ...place.field.ask.value,
   x: layout.x.value,
   by: layout.by.value,
 });

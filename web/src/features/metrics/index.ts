@@ -1,12 +1,8 @@
 /** The parts of this feature that others may use. */
 
-export { bandOf, wordsOfBand } from "./band/band";
-export { chartRecord } from "./chartRecord";
-export { askedOf, isLog, limitsOf, spanOf, xOf } from "./choice";
-export { DistributionChart } from "./figure/DistributionChart";
-export { figureOf, MAP, wordsOfFigure } from "./figure/figure";
-export { Only } from "./filter/Only";
-export { whereOf } from "./filter/filter";
+export { Catalogue } from "./catalogue/Catalogue";
+export { ChartCard } from "./ChartCard";
+export { type Layout, layoutIn, pageAsked, setOption, spanOf } from "./choice";
 export { MetricsPage } from "./MetricsPage";
-export { dashesOf } from "./parts/dashes";
-export { pointsOf, wordsOf } from "./points/points";
+export { useCurves } from "./useCurves";
+export { cardClass, useMoves } from "./useMoves";

@@ -83,7 +83,8 @@ const areCut = (from: readonly View[], to: readonly View[], { points, isCurrent 
   points.flat().every((one) => one !== null) &&
   from.every(({ x, zoom }, i) => x === to[i]?.x && (x === "" || isSame(zoom, to[i]?.zoom ?? null)));
 
-export function useCurves(shown: readonly Placed[]): Curves {
+/** `version` replaces the versions of the runs: curves of it are loaded again when it changes. */
+export function useCurves(shown: readonly Placed[], version: string | null = null): Curves {
   const session = useSession();
   const split = session.place.field.split.value ?? "";
   const runs = [...(session.run.now.value === null ? [] : [session.run.now.value]), ...session.overlays.runs.value];
@@ -115,7 +116,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
   const wholes = records.map(wholeOf);
   const of = JSON.stringify([ids, split]);
   const ofWholes = JSON.stringify([of, group, wholes]);
-  const versions = runs.map(({ version }) => version).join(" ");
+  const versions = version ?? runs.map((run) => run.version).join(" ");
   const mostCurves = Math.floor(MOST_CURVES / ids.length);
   const here = useRef<Wholes | null>(null);
   const asked = useRef({ ofWholes, charts, records });
@@ -166,7 +167,7 @@ export function useCurves(shown: readonly Placed[]): Curves {
           const curve = shownData.error === "" && shownData.steps.length > 0 ? curveOf(shownData) : null;
           const isAveraged = curve !== null && own !== null && !isCut && view.span !== from.span;
           const isPlain = own === null ? data.smooth === null : spanFor(view.span, own.values.length) === 0;
-          const span = isPlain ? 0 : spanFor(view.span, Infinity);
+          const span = isPlain ? 0 : spanFor(view.span, own?.values.length ?? data.points);
           return { data: shownData, curve: isAveraged ? (averaged(curve, own, view.span) ?? curve) : curve, span, x };
         }),
       );

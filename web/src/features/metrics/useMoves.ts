@@ -6,6 +6,7 @@ import { figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { announce } from "../../ui/overlay/announce";
 import type { Layout } from "./choice";
+import style from "./Layout.module.css";
 
 const BACK = new Set(["ArrowLeft", "ArrowUp"]);
 const ON = new Set(["ArrowRight", "ArrowDown"]);
@@ -26,6 +27,19 @@ interface Moves {
 function placeOf(target: EventTarget | null): number | null {
   const place = target instanceof Element ? target.closest(`[${PLACE}]`)?.getAttribute(PLACE) : null;
   return place === null || place === undefined ? null : Number(place);
+}
+
+/** The class of the card at a place, with the mark of where a dragged chart will stand. */
+export function cardClass(drag: Drag | null, at: number): string {
+  const mark =
+    drag === null || drag.over === drag.from
+      ? ""
+      : at === drag.from
+        ? (style["dragged"] ?? "")
+        : at === drag.over
+          ? (style[drag.over < drag.from ? "before" : "after"] ?? "")
+          : "";
+  return `${style["card"]} ${mark}`;
 }
 
 export function useMoves({ placed, moveTo, moveBy }: Layout): Moves {

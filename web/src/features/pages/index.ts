@@ -1,3 +1,3 @@
 /** The parts of this feature that others may use. */
 
-export { evalsName, PAGE_TITLES, pages } from "./pages";
+export { evalsName, PAGE_TITLES, type PageEntry, pages } from "./pages";

@@ -2,7 +2,7 @@
 
 import { askTokenSeries } from "../../api";
 import type { RunSeries, TokenCoverage } from "../../api/types.gen";
-import { count, figure, whole } from "../../lib/numbers/numbers";
+import { count, figure, finite, whole } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import { useSession } from "../../state/useSession";
 import { Alone, Failure, Loading, State } from "../../ui/layout/EmptyState";
@@ -18,8 +18,16 @@ import pageStyle from "../../ui/layout/page.module.css";
 import { TypedField } from "../../ui/controls/TypedField";
 import style from "./RunTokens.module.css";
 
-/** The series to begin with: the first of these that the run has. */
-const FIRST = ["mismatch_kl", "kl", "kl_k3", "entropy", "logprobs", "value_error"];
+/** Divergences, in nats: the page begins with the one that has the largest value. */
+const DIVERGENCES: ReadonlySet<string> = new Set(["mismatch_kl", "kl", "kl_k3"]);
+/** Without one, it begins with the first of these that the run has. */
+const FIRST = ["entropy", "logprobs", "value_error"];
+
+function firstOf(all: readonly RunSeries[]): RunSeries | undefined {
+  const highOf = ({ high }: RunSeries): number => finite(high) ?? 0;
+  const [worst] = all.filter(({ name }) => DIVERGENCES.has(name)).toSorted((a, b) => highOf(b) - highOf(a));
+  return worst ?? FIRST.map((name) => all.find((one) => one.name === name)).find((one) => one !== undefined) ?? all[0];
+}
 
 export function RunTokensPage() {
   const session = useSession();
@@ -44,8 +52,7 @@ export function RunTokensPage() {
       </Alone>
     );
   const chosen = option(session, "series");
-  const named = (name: string): RunSeries | undefined => reply.series.find((one) => one.name === name);
-  const series = named(chosen) ?? FIRST.map(named).find((one) => one !== undefined) ?? reply.series[0];
+  const series = reply.series.find(({ name }) => name === chosen) ?? firstOf(reply.series);
   if (series === undefined) return null;
   return (
     <main class={style["page"]} aria-label="Tokens">

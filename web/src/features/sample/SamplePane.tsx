@@ -45,7 +45,12 @@ export function SamplePane() {
     );
   }
   return (
-    <main class={style["pane"]} data-scroll="pane" aria-label="Sample" aria-busy={!canShow && id !== null}>
+    <main
+      class={`${style["pane"]} ${view === "transcript" ? style["reading"] : ""}`}
+      data-scroll="pane"
+      aria-label="Sample"
+      aria-busy={!canShow && id !== null}
+    >
       <PromptStrip />
       {canShow ? (
         <>

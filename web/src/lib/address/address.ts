@@ -8,15 +8,14 @@ import { isOf } from "./splits";
 import { NO_SEARCH, type Search, searchIn, writeSearch } from "./searchAddress";
 import { WHOLE_GROUP, readGroupView, type GroupView, groupViewFor, writeGroupView } from "./groupAddress";
 import { readTokensView, tokensViewFor, type TokensView, WHOLE_TEXT, writeTokensView } from "./tokensAddress";
+import { type Extent, extentBeside, type View, viewIn } from "./views";
 
 export { hasStep, type Page } from "./pages";
 export { NO_SEARCH, type Search } from "./searchAddress";
+export type { Extent, View } from "./views";
 
-export type View = "transcript" | "tokens" | "text" | "raw" | "group";
 /** How the list presents its scope. */
 export type Mode = "groups" | "samples" | "table";
-/** The steps of the list: the current one, the whole split, or a range from first to last. */
-export type Extent = "step" | "run" | readonly [number | null, number | null];
 
 /** What the page shows. Null leaves the choice to the page. */
 export interface Place extends GroupView, TokensView {
@@ -83,7 +82,6 @@ export const START: Place = {
   search: NO_SEARCH,
 };
 
-const VIEWS: readonly View[] = ["transcript", "tokens", "text", "raw", "group"];
 const MODES: readonly Mode[] = ["groups", "samples", "table"];
 /** Sort orders that every run has. */
 const SORTS: ReadonlySet<string> = new Set(["index", "reward", "length"]);
@@ -92,10 +90,8 @@ const RANGE = /^(-?\d{1,16})?:(-?\d{1,16})?$/;
 export const MAX_OVER = 99;
 /** The most columns: more take long to draw, and nobody reads that many. */
 export const MAX_COLUMNS = 200;
-/** More charts do not fit into a usable pane. */
-export const MAX_CHARTS = 24;
-/** On their own page there is room for more; with overlaid runs, one answer of the server still has all curves. */
-export const MAX_METRICS = 48;
+/** With overlaid runs, one answer of the server still has all curves. */
+export const MAX_CHARTS = 48;
 /** The last part of the address of discarded samples: the same page as the rollouts. */
 const DISCARDED = "discarded";
 export const WHOLE = /^-?\d{1,16}$/;
@@ -130,7 +126,8 @@ export function parse(path: string, query: string): Place {
       all: params.get("all") === "1",
     };
   const isSearch = first === "search";
-  if (!isSearch && (first !== "runs" || second === undefined)) return { ...START, ask: askIn(params, "runs") };
+  if (!isSearch && (first !== "runs" || second === undefined))
+    return { ...START, view: viewIn(params), ask: askIn(params, "runs") };
   const sample = params.get("sample") || null;
   const scope = sample === null ? null : scopeOf(sample);
   const split = params.get("split") || null;
@@ -143,7 +140,7 @@ export function parse(path: string, query: string): Place {
     split: scope === null || isOf(scope.split, split) ? split : scope.split,
     step: scope?.step ?? (WHOLE.test(step) ? Number(step) : null),
     sample,
-    view: VIEWS.find((view) => view === params.get("view")) ?? "transcript",
+    view: viewIn(params),
     ...readGroupView(params),
     ...readTokensView(params),
     sort: sort.replace(/^-/, "") || "index",
@@ -152,9 +149,7 @@ export function parse(path: string, query: string): Place {
     extent: extentOf(params.get("scope") ?? ""),
     where: params.get("where") ?? "",
     columns: namesIn(params, "column", MAX_COLUMNS),
-    charts: params.has("chart")
-      ? chartsOf(params.getAll("chart"), page === "metrics" ? MAX_METRICS : MAX_CHARTS)
-      : null,
+    charts: params.has("chart") ? chartsOf(params.getAll("chart"), MAX_CHARTS) : null,
     discarded: third === DISCARDED,
     ask: askIn(params, page),
     at: third === "report" && AT.test(params.get("at") ?? "") ? (params.get("at") ?? "") : "",
@@ -236,6 +231,8 @@ function movedTo(place: Place, change: Partial<Place>): Place {
       mode: place.mode,
       over,
       search: place.search,
+      // The first run opens in the view that the command line named.
+      view: place.run === null ? place.view : START.view,
       ...change,
     };
   }
@@ -243,6 +240,7 @@ function movedTo(place: Place, change: Partial<Place>): Place {
   // The page of metrics has charts of its own.
   if (at("page") && [place.page, next.page].includes("metrics") && !("charts" in change)) next.charts = null;
   if ((at("page") || at("split") || at("step")) && !("at" in change)) next.at = "";
+  if (at("page") && !("extent" in change)) next.extent = extentBeside(place, next.page);
   // Choosing another step narrows the list to that step; choosing another sample also moves to its step, whatever the
   // list covers. A page that fills in an open choice changes nothing else.
   const isOther = (at("split") && place.split !== null) || (at("step") && place.step !== null);

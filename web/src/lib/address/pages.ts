@@ -33,6 +33,7 @@ export const ABOVE: readonly Page[] = ["settings", "bookmarks"];
 /** The names of the options of a page, which its address holds. */
 export const ASKED: Partial<Record<Page, readonly string[]>> = {
   runs: ["curve", "value", "rows"],
+  rollouts: ["ema"],
   metrics: [
     "by",
     "off",

@@ -197,15 +197,15 @@ function isChart(value: unknown): value is Stored {
   return texts.every((one) => typeof one === "string") && typeof options === "object";
 }
 
-/** The usual span of the smoothed line, in steps. */
-export const SPAN = 10;
-/** The span if nobody chose one: curves of few points are then not smoothed. */
+/** The span if nobody chose one: it grows with the curve, and curves of few points are not smoothed. */
 export const USUAL_SPAN = -1;
-export const LEAST_SMOOTHED = 30;
+export const [LEAST_SPAN, MOST_SPAN, LEAST_SMOOTHED] = [5, 50, 30] as const;
 
-/** The span of a curve by its number of points; 0 for none. */
-export const spanFor = (span: number, points: number): number =>
-  span !== USUAL_SPAN ? span : points < LEAST_SMOOTHED ? 0 : SPAN;
+/** The span of the smoothed line in steps, by the curve's number of points; 0 for none. */
+export function spanFor(span: number, points: number): number {
+  if (span !== USUAL_SPAN) return span;
+  return points < LEAST_SMOOTHED ? 0 : Math.min(MOST_SPAN, Math.max(LEAST_SPAN, Math.floor(points / 10)));
+}
 
 const USUAL: CurveOptions = {
   spread: true,

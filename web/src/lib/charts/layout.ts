@@ -1,7 +1,7 @@
 /** The layout of the page of metrics: its charts in their order, each with its entry of the catalogue. */
 
 import type { CatalogueEntry } from "../../api/types.gen";
-import { MAX_METRICS } from "../address/address";
+import { MAX_CHARTS } from "../address/address";
 import { isRecord } from "../data/record";
 import { chartOfEntry, sectionsOf } from "./catalogue";
 import { type Chart, chartOf, chartsOf, type Look, MAX_SERIES, plain, textOf, TITLE_CHARS } from "./chart";
@@ -11,6 +11,8 @@ export interface Placed extends CatalogueEntry {
   readonly chart: Chart;
   /** The title of its first curve, whatever the chart is called. */
   readonly curve: string;
+  /** A shorter title, for a narrow place. */
+  readonly short?: string;
   /** Its other curves, if the catalogue has them. */
   readonly series: readonly Series[];
 }
@@ -205,7 +207,7 @@ export function layoutInFile(text: string): Kept | null {
 /** The charts of a stored layout; null for none. */
 export function chartsIn(layout: Readonly<Record<string, unknown>> | null): Chart[] | null {
   const charts = layout?.["charts"];
-  return Array.isArray(charts) ? chartsOf(charts, MAX_METRICS) : null;
+  return Array.isArray(charts) ? chartsOf(charts, MAX_CHARTS) : null;
 }
 
 /** The options of a stored layout for all its charts. */

@@ -20,7 +20,7 @@ it("leaves of the samples of a group what tells them apart, and of prompts what 
   const [first, second] = PAGE;
   if (first === undefined || second === undefined) throw new Error("no samples");
   const common = commonBeside(PAGE, second);
-  expect(without(second.response, common.responses)).toBe("halve it first.");
-  expect(without(second.prompt, common.prompts)).toBe("0 with these.");
+  expect(without(second.response, common.responses)).toBe("… halve it first.");
+  expect(without(second.prompt, common.prompts)).toBe("… 0 with these.");
   expect(commonBeside(PAGE, first)).toBe(common);
 });

@@ -1,20 +1,20 @@
 /** The words that the samples on a page of the list share: all of them, and those of each group. */
 
 import type { SampleItem } from "../../api/types.gen";
-import { commonWords } from "./commonWords";
+import { NOTHING_SHARED, type Shared, sharedBy } from "./commonWords";
 import { bare, preview } from "../sample/preview";
 
 export interface Common {
   /** Words in every prompt. */
-  prompts: ReadonlySet<string>;
+  prompts: Shared;
   /**
    * Words in every beginning of a response, or in those of the same group: members of a group often begin by repeating
    * their prompt.
    */
-  responses: ReadonlySet<string>;
+  responses: Shared;
 }
 
-export const NOTHING_COMMON: Common = { prompts: new Set(), responses: new Set() };
+export const NOTHING_COMMON: Common = { prompts: NOTHING_SHARED, responses: NOTHING_SHARED };
 
 const cache = new WeakMap<readonly SampleItem[], ReadonlyMap<string, Common>>();
 
@@ -28,7 +28,7 @@ export function commonBeside(page: readonly SampleItem[], item: SampleItem): Com
 const groupOf = ({ id }: SampleItem): string => id.slice(0, id.lastIndexOf("/"));
 
 function commonByGroup(page: readonly SampleItem[]): ReadonlyMap<string, Common> {
-  const prompts = commonWords(page.map(({ prompt }) => bare(prompt)));
+  const prompts = sharedBy(page.map(({ prompt }) => bare(prompt)));
   const starts = new Map<string, string[]>();
   for (const item of page) {
     const current = starts.get(groupOf(item));
@@ -36,8 +36,11 @@ function commonByGroup(page: readonly SampleItem[]): ReadonlyMap<string, Common>
     if (current === undefined) starts.set(groupOf(item), [text]);
     else current.push(text);
   }
-  const all = commonWords([...starts.values()].flat());
+  const all = sharedBy([...starts.values()].flat());
   return new Map(
-    [...starts].map(([group, texts]) => [group, { prompts, responses: new Set([...all, ...commonWords(texts)]) }]),
+    [...starts].map(([group, texts]) => {
+      const { words, start } = sharedBy(texts);
+      return [group, { prompts, responses: { words: new Set([...all.words, ...words]), start: start || all.start } }];
+    }),
   );
 }

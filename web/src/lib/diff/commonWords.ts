@@ -8,32 +8,68 @@ const RUN = 4;
 /** Fewer different texts do not reveal a template. */
 const LEAST_TEXTS = 3;
 
+/** A shorter beginning that most texts share stays: it says what they are about. */
+const LEAST_START = 24;
+
 const TAIL_CHARS = 20;
 
 const WORD = /\S+/g;
 
-/** The words that all of several different texts contain; empty for too few texts. */
-export function commonWords(texts: readonly string[]): ReadonlySet<string> {
+/** What the texts of several rows share. */
+export interface Shared {
+  /** The words that all of them contain. */
+  readonly words: ReadonlySet<string>;
+  /** The longest beginning, in whole words, that at least half of them share. */
+  readonly start: string;
+}
+
+export const NOTHING_SHARED: Shared = { words: new Set(), start: "" };
+
+export function sharedBy(texts: readonly string[]): Shared {
   const some = [...new Set(texts)];
-  if (some.length < LEAST_TEXTS) return new Set();
-  const [first, ...rest] = some.map((text) => new Set(text.match(WORD)));
+  return { words: wordsIn(some), start: startOf(some) };
+}
+
+/** The words of all texts; empty for too few texts. */
+function wordsIn(texts: readonly string[]): ReadonlySet<string> {
+  if (texts.length < LEAST_TEXTS) return NOTHING_SHARED.words;
+  const [first, ...rest] = texts.map((text) => new Set(text.match(WORD)));
   return new Set([...(first ?? [])].filter((word) => rest.every((words) => words.has(word))));
 }
 
-const cache = new WeakMap<object, ReadonlySet<string>>();
-
-/** `commonWords` of some items, computed once. */
-export function commonOf<T>(items: readonly T[], text: (item: T) => string): ReadonlySet<string> {
-  let words = cache.get(items);
-  if (words === undefined) cache.set(items, (words = commonWords(items.map(text))));
-  return words;
+/** Sorted texts that share a beginning are adjacent, so only the ends of each half of them are compared. */
+function startOf(texts: readonly string[]): string {
+  const sorted = texts.toSorted();
+  const half = Math.max(2, Math.ceil(sorted.length / 2));
+  const starts = sorted.slice(half - 1).map((last, i) => beginningOf(sorted[i] ?? "", last));
+  return starts.reduce((longest, start) => (start.length > longest.length ? start : longest), "");
 }
 
-/**
- * A text without shared words, with an ellipsis for each run of them between others; the text itself if nothing would
- * remain.
- */
-export function without(text: string, common: ReadonlySet<string>): string {
+function beginningOf(one: string, other: string): string {
+  let end = 0;
+  while (end < one.length && one[end] === other[end]) end += 1;
+  const start = one.slice(0, one.lastIndexOf(" ", end - 1) + 1);
+  return start.length < LEAST_START ? "" : start;
+}
+
+const cache = new WeakMap<object, Shared>();
+
+/** `sharedBy` of some items, computed once. */
+export function sharedOf<T>(items: readonly T[], text: (item: T) => string): Shared {
+  let shared = cache.get(items);
+  if (shared === undefined) cache.set(items, (shared = sharedBy(items.map(text))));
+  return shared;
+}
+
+/** A text without the shared beginning and words; the text itself if nothing would remain. */
+export function without(text: string, { words, start }: Shared): string {
+  const isBegun = start !== "" && text.startsWith(start) && text.length > start.length;
+  const rest = withoutWords(isBegun ? text.slice(start.length) : text, words);
+  return isBegun && rest !== "" ? `… ${rest}` : rest;
+}
+
+/** An ellipsis stands for each run of shared words between others. */
+function withoutWords(text: string, common: ReadonlySet<string>): string {
   if (common.size === 0) return text;
   const shown: string[] = [];
   let run: string[] = [];

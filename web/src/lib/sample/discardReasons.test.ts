@@ -25,14 +25,25 @@ const REPLY: RunDiscards = {
   samples: [1, 3, 4],
   groups: [1, 1, 2],
   unfinished: [0, 3, 0],
+  at_zero: [0, 0, 2],
+  above_zero: [1, 3, 2],
 };
 
 describe("what was not trained on", () => {
   it("is added up by reason, over the run and at a step", () => {
     const { reasons, generated, generatedHere } = summed(REPLY, steps(2), 0);
-    expect(reasons.map(({ reason, samples, here, unfinished }) => [reason, samples, here, unfinished])).toEqual([
-      ["b", 7, 3, 3],
-      ["a", 1, 1, 0],
+    expect(
+      reasons.map(({ reason, samples, here, unfinished, ...more }) => [
+        reason,
+        samples,
+        here,
+        unfinished,
+        more.atZero,
+        more.aboveZero,
+      ]),
+    ).toEqual([
+      ["b", 7, 3, 3, 2, 5],
+      ["a", 1, 1, 0, 0, 1],
     ]);
     expect([generated, generatedHere]).toEqual([20, 10]);
   });

@@ -9,6 +9,9 @@ export interface Reason {
   here: number;
   /** Of `samples`, those that were cancelled or failed without an answer. */
   unfinished: number;
+  /** Those with a reward of 0, and with a larger one. */
+  atZero: number;
+  aboveZero: number;
   groups: number;
 }
 
@@ -23,13 +26,26 @@ export interface Sums {
 export const isReason = (status: string, discarded: string): boolean =>
   discarded !== "" && status.toLowerCase() === discarded.toLowerCase();
 
+/** True if a group was discarded because its rewards are equal: they are all 0, or all larger, or all smaller. */
+export const isOfEqualRewards = (reason: string): boolean => /zero.?(?:adv|std|var)/i.test(reason);
+
 /** The reasons, the most frequent first. */
 export function summed(reply: RunDiscards, steps: StepsReply, step: number | null): Sums {
   const result = new Map<string, Reason>();
   reply.reasons.forEach((reason, i) => {
-    const one = result.get(reason) ?? { reason, samples: 0, here: 0, unfinished: 0, groups: 0 };
+    const one = result.get(reason) ?? {
+      reason,
+      samples: 0,
+      here: 0,
+      unfinished: 0,
+      atZero: 0,
+      aboveZero: 0,
+      groups: 0,
+    };
     one.samples += reply.samples[i] ?? 0;
     one.unfinished += reply.unfinished[i] ?? 0;
+    one.atZero += reply.at_zero[i] ?? 0;
+    one.aboveZero += reply.above_zero[i] ?? 0;
     one.groups += reply.groups[i] ?? 0;
     if (reply.steps[i] === step) one.here += reply.samples[i] ?? 0;
     result.set(reason, one);

@@ -4,14 +4,16 @@ import { signal } from "@preact/signals";
 import { fields, store, stored } from "./storage";
 
 /** The preview of a row: the beginning of the response, its end, or the prompt. */
-export type Preview = "response" | "end" | "prompt";
+const PREVIEWS = ["response", "end", "prompt"] as const;
+export type Preview = (typeof PREVIEWS)[number];
 
 export interface ListView {
   /** Columns beside each group and sample; null for the default. */
   columns: readonly string[] | null;
   /** Columns of the table, besides the id, which includes step and group. */
   table: readonly string[];
-  preview: Preview;
+  /** Null for the usual one: the end for agents, else the beginning of the response. */
+  preview: Preview | null;
   hasTooltips: boolean;
   /** The widths of the table's columns in pixels, by name. */
   widths: Readonly<Record<string, number>>;
@@ -20,7 +22,7 @@ export interface ListView {
 export const USUAL: ListView = {
   columns: null,
   table: ["reward", "advantage", "status", "response_tokens", "turns"],
-  preview: "response",
+  preview: null,
   hasTooltips: true,
   widths: {},
 };
@@ -45,7 +47,7 @@ export function restored(text: string | null): ListView {
   return {
     columns: names(values.columns, USUAL.columns),
     table: names(values.table, USUAL.table),
-    preview: values.preview === "prompt" || values.preview === "end" ? values.preview : "response",
+    preview: PREVIEWS.find((one) => one === values.preview) ?? null,
     hasTooltips: values.hasTooltips !== false,
     widths: Object.fromEntries(
       widths.filter(([, px]) => typeof px === "number" && px >= WIDTH.least && px <= WIDTH.most),

@@ -2,7 +2,9 @@
 
 import { computed, untracked } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
+import { lastSample } from "../browser/lastSamples";
 import { Store } from "../store";
+import { finite } from "../../lib/numbers/numbers";
 import { groupAt, groupIds, itemAt, type Listing, type ListStore, rowOf } from "./list";
 import { PAGE } from "./pages";
 
@@ -81,6 +83,16 @@ export class BrowseStore extends Store {
     else this.session.place.go({ sample: first }, "replace");
   }
 
+  /** Open a run: on the sample that the person saw last, if the list has it, or on the one that differs most. */
+  goOpening(list: Listing): void {
+    const { run, where, sort, descending, discarded } = list.scope;
+    const last = lastSample(run);
+    const isPlain = where === "" && sort === "index" && !descending && !discarded;
+    const sample = last !== undefined && this.#list.places.peek().has(last) ? last : mostDifferent(list);
+    if (isPlain && sample !== undefined) this.session.place.go({ sample }, "replace");
+    else this.goFirst(list);
+  }
+
   start(): void {
     this.effect(() => {
       void this.#list.scope.value;
@@ -126,6 +138,26 @@ export function idAt(list: Listing, at: number): string | undefined {
   const member = group?.members[at - group.first];
   return group === undefined || member === undefined ? undefined : group.prefix + member;
 }
+
+/**
+ * The sample that differs most from its siblings: of the first page's groups, in the one with the largest spread of
+ * rewards, the one whose reward is farthest from the mean; of several, the first. Undefined if no rewards differ.
+ */
+export function mostDifferent({ groups, columns }: Listing): string | undefined {
+  const spreadOf = (group: GroupItem): number => finite(group.reward_std) ?? 0;
+  const widest = (groups.get(0) ?? []).reduce<GroupItem | null>(
+    (best, group) => (spreadOf(group) > (best === null ? 0 : spreadOf(best)) ? group : best),
+    null,
+  );
+  if (widest === null) return undefined;
+  const mean = finite(widest.reward_mean) ?? 0;
+  const away = (widest.cells[columns.indexOf("reward")] ?? []).map((value) => Math.abs((finite(value) ?? mean) - mean));
+  const most = away.reduce((best, distance, at) => (distance > (away[best] ?? 0) + ALIKE ? at : best), 0);
+  return groupIds(widest)[most];
+}
+
+/** Distances that differ by less are equal but for rounding. */
+const ALIKE = 1e-9;
 
 /** The first sample of a row, if known. */
 export function idOfRow(list: Listing, row: number): string | undefined {

@@ -35,10 +35,13 @@ export class StripsStore extends Store {
     const { usual } = list.scope;
     // All rows of the first loaded page decide it: later pages move nothing.
     const [page = []] = list.groups.values();
+    const isGraded = this.session.columns.named(list.columns[1] ?? "")?.source === "metric";
     const columns = list.columns.flatMap((name, at): Shown[] => {
-      // A column that nobody chose and that this run lacks would have rows of empty cells.
-      if (usual && at > 0 && !page.some(({ cells }) => cells[at]?.some((value) => finite(value) !== null))) return [];
       const of = this.#colours(name, page, at);
+      // A column that nobody chose and that this run lacks would have rows of empty cells. Without rewards, the metric
+      // that grades the samples comes first.
+      const isEmpty = !page.some(({ cells }) => cells[at]?.some((value) => finite(value) !== null));
+      if (usual && isEmpty && (at > 0 || isGraded)) return [];
       return [
         {
           name,

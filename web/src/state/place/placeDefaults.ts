@@ -1,14 +1,21 @@
-/** The page's choices for an incomplete address: the first split, the newest step, the first sample of the list. */
+/**
+ * The page's choices for an incomplete address: the first split, the newest step, the first sample of the list. On the
+ * newest step of a run that was opened without a step, it is the sample that the person saw there last, else the one
+ * that differs most from its siblings.
+ */
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
 import { hasStep, type Page } from "../../lib/address/address";
+import { rememberSample } from "../browser/lastSamples";
 import { isSearching, opensOn, placeOf, runOf, runs } from "../runs";
 
 /** Pages that need a step. */
 const needsStep = (page: Page): boolean => hasStep(page) || page === "search";
 
 export function startComplete(session: Session): void {
+  /** The step that the page chose, until a sample of it is open. */
+  let opened: number | null = null;
   session.effect(() => {
     const { run } = session.place.now.value;
     const alike = runOf(run) === undefined ? (runs.value ?? []).filter(({ name }) => name === run) : [];
@@ -53,14 +60,22 @@ export function startComplete(session: Session): void {
       session.steps.last.value ??
       session.run.split.value?.last_step ??
       null;
-    if (newest !== null) untracked(() => session.place.go({ step: newest }, "replace"));
+    if (newest === null) return;
+    opened = newest;
+    untracked(() => session.place.go({ step: newest }, "replace"));
   });
   session.effect(() => {
     const { page, run, sample } = session.place.now.value;
     const list = session.list.now.value;
     if (page !== "rollouts" || sample !== null || session.list.isBehind.value) return;
     if (list === null || list.scope.run !== run) return; // a run without samples has no list of its own
-    untracked(() => session.browse.goFirst(list));
+    const isOpened = opened !== null && opened === list.scope.step;
+    opened = null;
+    untracked(() => (isOpened ? session.browse.goOpening(list) : session.browse.goFirst(list)));
+  });
+  session.effect(() => {
+    const { page, run, sample } = session.place.now.value;
+    if (page === "rollouts" && run !== null && sample !== null) rememberSample(run, sample);
   });
   // A sample that was in the list stays open: it may have been discarded since.
   let current = "";

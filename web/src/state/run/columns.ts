@@ -4,6 +4,8 @@ import { computed, signal, untracked } from "@preact/signals";
 import { askColumns } from "../../api";
 import { COLUMNS, type ColumnInfo, type RunColumns } from "../../api/types.gen";
 import { bareName, commonPrefix } from "../../lib/list/metricNames";
+import { finite } from "../../lib/numbers/numbers";
+import type { Preview } from "../browser/listView";
 import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
 import { hasJudgements } from "../judging";
 import { Store } from "../store";
@@ -74,6 +76,9 @@ export class ColumnsStore extends Store {
       this.all.value.filter(({ source, kind }) => source === "metric" && kind === "number").map(({ name }) => name),
     ),
   );
+
+  /** What rows show of a response if nobody chose: the end of agents' work, the beginning of other answers. */
+  readonly usualPreview = computed<Preview>(() => ((finite(this.named("turns")?.high) ?? 1) > 1 ? "end" : "response"));
 
   /** A column in words. */
   readonly label = (name: string): string => KNOWN.get(name) ?? (this.named(name)?.label || name);

@@ -23,7 +23,7 @@ export class ChartsStore extends Store {
 
   /** The current charts below the reward: those of the address, else the reader's own choice, else the default. */
   readonly shown = computed<readonly Chart[]>(() =>
-    (this.session.place.now.value.charts ?? ownCharts.value ?? this.#usual.value).map((one) => this.#known(one)),
+    (this.session.place.field.charts.value ?? ownCharts.value ?? this.#usual.value).map((one) => this.#known(one)),
   );
 
   /** Addresses name token series as they name columns. */

@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { SPAN } from "../../../lib/charts/chart";
 import { smoothed } from "../../../lib/numbers/curves";
 import { type Curve, NO_BOUNDS } from "../curvesOf";
 import { beyondOf, fitOf, wordsOf } from "./fit";
@@ -8,7 +7,7 @@ import { beyondOf, fitOf, wordsOf } from "./fit";
 function of(count: number, level: number, far: Readonly<Record<number, number>> = {}, std: number[] = []): Curve {
   const steps = Array.from({ length: count }, (_, step) => step);
   const mean = steps.map((step) => far[step] ?? level * (1 + 0.3 * Math.sin(step)));
-  return { steps, mean, smooth: smoothed(steps, mean, SPAN), std };
+  return { steps, mean, smooth: smoothed(steps, mean, 10), std };
 }
 
 /** A reward that is learnt in four steps of two hundred. */

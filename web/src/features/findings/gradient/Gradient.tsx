@@ -65,8 +65,8 @@ function Shares({ reply }: { reply: RunGradient }) {
       <p class="quiet">
         A sample pulls by the square of its advantage: its reward less the mean of its group
         {isRecorded(reply) ? "; that" : ", or that"} divided by the standard deviation of the group, as GRPO does
-        {isRecorded(reply) ? "; or the advantage that the trainer recorded" : ""}. The groups pull as much as{" "}
-        {figure(Math.round(reply.effective))} of equal weight would.
+        {isRecorded(reply) ? "; or the advantage that the trainer recorded" : ""}. Effective number of groups:{" "}
+        {figure(Math.round(reply.effective))}.
       </p>
       <div class={style["scroll"]}>
         <table class={style["shares"]}>

@@ -1,3 +1,4 @@
+import { NOTHING_SHARED } from "../../../lib/diff/commonWords";
 import { createSession } from "../../../state/session";
 import { expect, it } from "vitest";
 import type { GroupItem } from "../../../api/types.gen";
@@ -52,7 +53,7 @@ const row = (strips: Strips) =>
       at={null}
       canFocus
       isOfSteps={false}
-      common={new Set()}
+      common={NOTHING_SHARED}
       box="height: 52px"
     />,
     session,

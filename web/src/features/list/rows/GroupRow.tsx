@@ -2,7 +2,7 @@
 
 import { useSession } from "../../../state/useSession";
 import type { GroupItem, WireNumber } from "../../../api/types.gen";
-import { without } from "../../../lib/diff/commonWords";
+import { type Shared, without } from "../../../lib/diff/commonWords";
 import { bare } from "../../../lib/sample/preview";
 import { groupIds } from "../../../state/list/list";
 import { count, exact, figure, finite, score, toNumber } from "../../../lib/numbers/numbers";
@@ -35,8 +35,8 @@ interface Props {
   at: number | null;
   canFocus: boolean;
   isOfSteps: boolean;
-  /** Words that all prompts of the list share. */
-  common: ReadonlySet<string>;
+  /** What the prompts of the list share. */
+  common: Shared;
   /** The position of the row, as the text of a style: rows that do not move are not drawn again. */
   box: string;
 }

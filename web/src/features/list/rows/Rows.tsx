@@ -2,7 +2,7 @@
 
 import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { commonOf } from "../../../lib/diff/commonWords";
+import { NOTHING_SHARED, type Shared, sharedOf } from "../../../lib/diff/commonWords";
 import { commonBeside, NOTHING_COMMON } from "../../../lib/diff/commonInSamples";
 import { bare } from "../../../lib/sample/preview";
 import { groupPx } from "../../../lib/list/strips";
@@ -164,12 +164,10 @@ function Drawn({ list }: { list: Listing }) {
 }
 
 /** Words that all prompts of the first loaded page share; later pages do not change them. */
-function commonIn({ groups }: Listing): ReadonlySet<string> {
+function commonIn({ groups }: Listing): Shared {
   const [first] = groups.values();
-  return first === undefined ? NONE : commonOf(first, ({ prompt }) => bare(prompt));
+  return first === undefined ? NOTHING_SHARED : sharedOf(first, ({ prompt }) => bare(prompt));
 }
-
-const NONE: ReadonlySet<string> = new Set();
 
 function target(key: string, here: number | null, rows: number, inView: number): number | null {
   const from = here ?? -1;

@@ -77,7 +77,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
       : session.place.field.discarded.value
         ? unfinished(item)
         : `discarded: ${item.discarded}`;
-  const shown = view.value.preview;
+  const shown = view.value.preview ?? session.columns.usualPreview.value;
   const length = item.response_tokens ?? item.response_chars;
   const unit = item.response_tokens === null ? "characters" : "tokens";
   const [first, ...others] = columns;

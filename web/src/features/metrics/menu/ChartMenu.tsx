@@ -7,7 +7,7 @@ import type { Placed } from "../../../lib/charts/layout";
 import { useSession } from "../../../state/useSession";
 import { Popover } from "../../../ui/overlay/Popover";
 import type { Charted, MapCharted } from "../../charts";
-import type { ChartTools } from "../ChartTitle";
+import type { ChartTools } from "../choice";
 import { CurveSelect } from "./CurveSelect";
 import { FigureSelect } from "../figure/FigureSelect";
 import { FilterFields } from "../filter/FilterFields";

@@ -1,11 +1,11 @@
 /** The settings of one chart that differ from those of the page. */
 
-import { LOOKS, type Chart, SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
+import { LOOKS, type Chart, MOST_SPAN, USUAL_SPAN } from "../../../lib/charts/chart";
 import { whole } from "../../../lib/numbers/numbers";
 import { useSession } from "../../../state/useSession";
 import { bandOf } from "../band/band";
 import { BandSelect } from "../band/BandSelect";
-import { askedOf, type Change, groupOf, hasMarks, isLog, MOST_SPAN, spanOf } from "../choice";
+import { askedOf, type Change, groupOf, hasMarks, isLog, spanOf } from "../choice";
 import { PointsFields } from "../points/PointsMenu";
 import { TypedField } from "../../../ui/controls/TypedField";
 import style from "../Metrics.module.css";
@@ -30,7 +30,8 @@ export function OwnSettings({ chart, alter, plain }: Props) {
           type="number"
           min={0}
           max={MOST_SPAN}
-          value={String(spanOf(asked) === USUAL_SPAN ? SPAN : spanOf(asked))}
+          placeholder="auto"
+          value={spanOf(asked) === USUAL_SPAN ? "" : String(spanOf(asked))}
           aria-label="Smoothing: span of the moving average in steps; 0 turns it off"
           take={(typed) => {
             const span = whole(typed);

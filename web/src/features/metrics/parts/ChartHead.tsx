@@ -6,8 +6,8 @@ import { figure } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import type { Charted, MapCharted } from "../../charts";
-import { type ChartTools, ChartTitle } from "../ChartTitle";
-import { askedOf } from "../choice";
+import { ChartTitle } from "../ChartTitle";
+import { askedOf, type ChartTools } from "../choice";
 import { whereOf } from "../filter/filter";
 import { Only } from "../filter/Only";
 import { ChartMenu } from "../menu/ChartMenu";
@@ -25,6 +25,8 @@ interface Props {
   pointed: number | null;
   /** The step of the value; undefined without one. */
   step: number | undefined;
+  /** Which step that is, in words; empty if it goes without saying. */
+  which: string;
   value: string;
   /** The moving average at it, in words; empty without one. */
   average: string;
@@ -44,6 +46,7 @@ export function ChartHead({
   colour,
   pointed,
   step,
+  which,
   value,
   average,
   csv,
@@ -56,29 +59,34 @@ export function ChartHead({
   const title = harmless(entry.title);
   const asked = askedOf(session, entry.chart);
   const about = (words: string): string => (definition === "" ? words : `${words}\n${definition}`);
-  const which = step === undefined ? "" : `${value} ${whichValue(step, average, pointed)}: open its rollouts`;
+  const place = step === undefined ? "" : `${value} ${whichValue(step, average, pointed)}: open its rollouts`;
   return (
     <>
       <h3>
-        <ChartTitle title={entry.title} about={about(explained(entry))} tools={tools} />
+        <ChartTitle
+          title={entry.title}
+          short={entry.short ?? entry.title}
+          about={about(explained(entry))}
+          tools={tools}
+        />
         <small title={about(figures)}>{pointed === null ? figures : `step ${figure(step ?? pointed)}`}</small>
         <span class={style["last"]}>
           {step !== undefined && value !== "" && (
             <>
               {colour !== null && <i style={{ background: `var(--run-${colour})` }} />}
-              {pointed === null && "last"}
+              {which}
             </>
           )}
         </span>
         {step === undefined || !hasRollouts ? (
-          <b>{step === undefined ? "" : value}</b>
+          <b title={average}>{step === undefined ? "" : value}</b>
         ) : (
           <a
             class={style["value"]}
             href={session.place.href(rolloutsAt(session, entry, step))}
             onClick={session.place.onLink(rolloutsAt(session, entry, step))}
-            aria-label={which}
-            title={which}
+            aria-label={place}
+            title={place}
           >
             {value}
           </a>

@@ -65,7 +65,11 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   );
   const answer = useMemo(() => (isEnd ? answerOf(turns) : ""), [turns, isEnd]);
   return (
-    <article ref={article} class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}>
+    <article
+      ref={article}
+      class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}
+      data-beside={isBeside || undefined}
+    >
       {from === 0 && <Golden label={reply.label} answer={answer} />}
       {notes.length > 0 && (
         <ul class={style["notes"]} aria-label="Notes on this sample">

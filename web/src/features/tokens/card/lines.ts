@@ -17,9 +17,9 @@ const TOGETHER: readonly { title: string; parts: Readonly<Record<string, string>
   { title: "Probability", parts: { sampling_probability: "at sampling", probability: "now" } },
   { title: "Logprob", parts: { logprobs: "at sampling", trainer_logprobs: "now", ref_logprobs: "reference" } },
 ];
-const BEFORE = ["importance_ratio"];
+const BEFORE = ["importance_ratio", "log_importance_ratio", "prob_delta"];
 export const ADVANTAGES: readonly string[] = ["advantages", "group_advantages"];
-const AFTER = ["entropy", ...ADVANTAGES];
+const AFTER = ["entropy", ...ADVANTAGES, "rewards"];
 
 /** The lines of a token, and the series that no line has. */
 export function linesOf(
