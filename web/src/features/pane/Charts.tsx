@@ -46,7 +46,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
     hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
   const split = run?.splits.find(({ name }) => name === session.place.field.split.value);
   const step = pointed ?? session.place.field.step.value;
-  // Evaluations may be graded by metrics alone: their charts stand below.
+  // Evaluations may be graded by metrics alone: then their charts are enough.
   const hasReward =
     layout.placed.length === 0 || reply === null || reply.reward_mean.some((mean) => finite(mean) !== null);
   const excluded = at === null ? 0 : (reply?.reward_excluded[at] ?? 0);
