@@ -106,6 +106,15 @@ it("a check hides the reward until the last sample is judged, and then shows the
   session.end();
 });
 
+it("says that no sample is left, and hides nothing then", async () => {
+  vi.mocked(routes.askJudgingQueue).mockResolvedValue({ run: "r", version: "1", ids: [], samples: 0, against: "" });
+  await session.judging.begin("random", true);
+  expect(session.judging.error.value).toContain("No sample is left");
+  expect(session.judging.isBlind.value).toBe(false);
+  expect(session.judging.queue.value?.ids).toEqual([]);
+  session.end();
+});
+
 it("without a queue, a sample is judged where it is; leaving the run ends a queue", async () => {
   session.judging.start();
   session.place.go({ sample: "train/1/0/7" });

@@ -84,10 +84,21 @@ export class JudgingStore extends Store {
       const queue = await this.#asked(run, split, order, isCheck);
       if (this.session.place.now.peek().run !== run) return;
       if (queue.ids.length === 0) this.error.value = "No sample is left to judge here.";
-      this.queue.value = queue.ids.length === 0 && isCheck ? null : queue;
+      this.queue.value = { ...queue, isCheck: isCheck && queue.ids.length > 0 };
       this.#open();
     } catch (error) {
-      this.error.value = asApiError(error).message;
+      this.error.value = asApiError(error).message; // the bar says it
+      this.queue.value ??= {
+        run,
+        split,
+        isCheck: false,
+        order,
+        ids: [],
+        at: 0,
+        samples: 0,
+        against: "",
+        isWide: false,
+      };
     } finally {
       this.isLoading.value = false;
     }
@@ -120,6 +131,7 @@ export class JudgingStore extends Store {
     const sample = queue?.ids[queue.at];
     if (queue === null || sample === undefined) return;
     const isHere = this.session.place.now.peek().sample === sample;
+    this.session.view.isWide.value = false; // a table would cover the sample
     const view = queue.isCheck ? { view: "transcript" as const } : {};
     this.session.place.go({ page: "rollouts", list: false, sample, ...view }, isHere ? "replace" : "push");
     const next = queue.ids[queue.at + 1];

@@ -21,7 +21,7 @@ const JUDGEMENTS: ColumnInfo = {
   high: null,
   worst: null,
   best: null,
-  label: "",
+  label: "Judgement",
   unit: "",
   is_empty: false,
 };
