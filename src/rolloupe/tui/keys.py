@@ -15,7 +15,7 @@ NAMES = {
     "up": "↑", "down": "↓", "left": "←", "right": "→", "pageup": "PgUp", "pagedown": "PgDn", "home": "Home",
     "end": "End", "tab": "Tab", "shift+tab": "Shift+Tab", "ctrl+p": "Ctrl+P", "escape": "Esc", "enter": "Enter",
     "space": "Space", "slash": "/", "question_mark": "?",
-    "greater_than_sign": ">", "less_than_sign": "<",
+    "greater_than_sign": ">", "less_than_sign": "<", "left_curly_bracket": "{", "right_curly_bracket": "}",
 }  # fmt: skip
 """The written form of keys without a letter."""
 
@@ -72,6 +72,8 @@ KEYS = (
     KeyHelp(("9",), "evidence(2)", "What the third is about", MOVE),
     KeyHelp(("greater_than_sign",), "along(1)", "Along the curve of the first line: its next step", MOVE),
     KeyHelp(("less_than_sign",), "along(-1)", "Its previous step", MOVE),
+    KeyHelp(("right_curly_bracket",), "prompt_step(1)", "The same prompt at the next step where it comes", MOVE),
+    KeyHelp(("left_curly_bracket",), "prompt_step(-1)", "At the previous step where it comes", MOVE),
     KeyHelp(("L",), "follow", "Follow: go to new steps as they come", MOVE),
     *_scrolling(READ),
     KeyHelp(("s",), "switch", "Text or table", READ, "s table"),

@@ -13,7 +13,16 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import Catalogue, GroupPage, SampleItem, SamplePage, SampleQuery, SplitSummary, StepSummary
+from rolloupe.query import (
+    Catalogue,
+    GroupPage,
+    Recurrence,
+    SampleItem,
+    SamplePage,
+    SampleQuery,
+    SplitSummary,
+    StepSummary,
+)
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
@@ -112,6 +121,8 @@ class SampleAt(NamedTuple):
     """None for an empty list."""
     members: Sequence[SampleKey] = ()
     note: str = ""
+    life: Sequence[Recurrence] = ()
+    """The steps of its split where its prompt comes; empty if there is no other, or they are not known yet."""
     version: str = ""
     """The version of the run at which the sample was read."""
 
@@ -200,7 +211,15 @@ class Session:
             return self.open(place, page.total - 1)
         item = page.samples[number - page.offset]
         sample, members = query.sample_and_group(self.run, item.key)
-        return SampleAt(place, number, page.total, item, sample, members, version=version)
+        return SampleAt(place, number, page.total, item, sample, members, life=self._life(sample), version=version)
+
+    def _life(self, sample: Sample) -> Sequence[Recurrence]:
+        """Return the steps of a split where a prompt comes, unless the first answer about the run would wait."""
+        prompt = sample.row.prompt_hash
+        if (query.count_steps(self.run, prompt) or 0) < 2:
+            return ()
+        steps = [place for place in query.recurring(self.run, prompt) if place.key.split == sample.key.split]
+        return steps if len(steps) > 1 else ()
 
     def _has(self, split: str) -> bool:
         return any(is_asked(name, split) for name, _ in self.run.snapshot().steps)

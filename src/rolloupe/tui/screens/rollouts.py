@@ -41,7 +41,7 @@ from rolloupe.tui.widgets.text_pane import TextPane
 A = TypeVar("A")
 
 ACTIONS = actions_of(KEYS)
-OF_SAMPLE = ("tokens", "group", "bookmark", "copy")
+OF_SAMPLE = ("tokens", "group", "bookmark", "copy", "prompt_step(1)", "prompt_step(-1)")
 """Actions on the sample on the screen."""
 LEAST_KEYS = 2
 """How many keys at the end of the table need no run."""
@@ -284,6 +284,9 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def action_along(self, by: int) -> None:
         self.nav.along_curve(by)
+
+    def action_prompt_step(self, by: int) -> None:
+        self.nav.along_prompt(by)
 
     def action_focus_pane(self, by: int) -> None:
         panes: list[Widget] = [self.reader, *self.side.query(RowList)]

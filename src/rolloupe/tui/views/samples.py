@@ -13,7 +13,7 @@ from rolloupe.query import policy
 from rolloupe.query.search.masks import Mask
 from rolloupe.text import read_parts
 from rolloupe.text.visible import visible
-from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline
+from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline, thinned
 from rolloupe.tui.draw.ink import (
     ACCENT,
     DIM,
@@ -223,7 +223,33 @@ def sample_lines(
     if at.sample.row.discarded and is_shown.get("discarded", True):
         reason = f"discarded: {at.sample.row.discarded}"
         discarded = [[(" ", PLAIN), (text, WARN)] for text in folded(reason, width - 2)]
-    return [first, *flowed(shown, width, 2, marks.view), *discarded, *label, rule(width)]
+    life = [life_line(at, scales, width)] if at.life else []
+    return [first, *life, *flowed(shown, width, 2, marks.view), *discarded, *label, rule(width)]
+
+
+def life_line(at: SampleAt, scales: Mapping[str, Scale], width: int) -> Line:
+    """Return the steps where the prompt of a sample comes, as blocks of their mean rewards."""
+    here = next((n for n, place in enumerate(at.life) if at.sample and place.key.step == at.sample.key.step), 0)
+    means = [place.reward.mean for place in at.life]
+    numbers = thinned(means, SPARK)
+    text = sparkline([means[n] for n in numbers], SPARK)
+    current = max(0, bisect_right(numbers, here) - 1)
+    place = at.life[here]
+    mean = score(place.reward.mean)
+    discarded = f", {place.discarded:,} discarded" if place.discarded else ""
+    line: Line = [
+        (" prompt ", DIM),
+        (text[:current], DIM),
+        (text[current : current + 1], ACCENT),
+        (text[current + 1 :], DIM),
+        (f" {here + 1:,} of {len(at.life):,} steps", QUIET),
+        ("  mean ", DIM),
+        (mean, scales.get("reward", Scale()).ink(place.reward.mean, STRONG)),
+        (f" of {count(place.samples, 'sample')}{discarded}", DIM),
+        ("  { }", ACCENT),
+        (" its other steps", DIM),
+    ]
+    return cut(line, width)
 
 
 def view_at(line: Line, x: int) -> str | None:
