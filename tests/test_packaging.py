@@ -76,12 +76,14 @@ def test_the_app_of_the_wheel_is_the_built_one(built: Built, tmp_path: Path) -> 
     assert files == app_files(ROOT / "web/dist")
     assert {"index.html", "report/report.js"} <= {*files}
     assert any(name.endswith(".css") for name in files)
+    assert len([name for name in files if name.endswith(".woff2")]) == 3
 
 
 def test_the_wheel_names_the_licences_of_what_the_app_contains(built: Built, tmp_path: Path) -> None:
     with zipfile.ZipFile(built.wheel) as archive:
         packed = Path(archive.extract("rolloupe/server/static.tar.zst", tmp_path))
     text = app_files(packed)["licenses.md"].decode()
+    assert "Inter (OFL-1.1)" in text
     for library in ("preact", "uplot", "@tanstack/virtual-core", "markdown-it", "temml", "highlight.js", "lowlight"):
         assert library in text.lower()
 

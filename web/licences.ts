@@ -1,9 +1,10 @@
-/** Vite lists the licences of what the page contains; what its workers contain is added to that list here. */
+/** Vite lists the licences of what the page contains; those of what its workers contain and of its font follow here. */
 
 import { appendFileSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Plugin } from "vite";
 
+const FONT = join(import.meta.dirname, "src/styles/inter/LICENSE.txt");
 const PACKAGE = /^.*[\\/]node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+/;
 
 /** A plugin for the bundles of workers, which notes their packages, and one for the page's, which writes them down. */
@@ -24,7 +25,8 @@ export function licences(fileName: string): { worker: Plugin; page: Plugin } {
     page: {
       name: "licences-of-page",
       writeBundle({ dir = "" }) {
-        appendFileSync(join(dir, fileName), [...folders].toSorted().map(entry).join(""));
+        const font = `\n## Inter (OFL-1.1)\n\n${readFileSync(FONT, "utf8").trim()}\n`;
+        appendFileSync(join(dir, fileName), [...folders].toSorted().map(entry).join("") + font);
       },
     },
   };

@@ -1,5 +1,6 @@
 /** The start of the page. */
 
+import "./styles/fonts.css";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import { render } from "preact";
@@ -23,6 +24,14 @@ import { startListView } from "./state/browser/listView";
 import { startTokenView } from "./state/browser/tokenView";
 import { startVisible } from "./state/browser/visibility";
 
+/** The page is drawn with its font, unless that takes longer. */
+const FONT_MS = 300;
+
+async function fontLoaded(): Promise<void> {
+  const late = new Promise((resolve) => setTimeout(resolve, FONT_MS));
+  await Promise.race([document.fonts.load("13px Inter"), late]).catch(() => undefined);
+}
+
 async function draw(root: Element): Promise<void> {
   const session = createSession(placeInAddress());
   startSettings();
@@ -31,7 +40,7 @@ async function draw(root: Element): Promise<void> {
   startPersonal();
   session.place.start();
   startScroll(session);
-  await startLogin(start);
+  await Promise.all([startLogin(start), fontLoaded()]);
   startVisible();
   session.steps.start();
   session.overlays.start();

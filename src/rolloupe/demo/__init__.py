@@ -25,18 +25,15 @@ class DemoRun(NamedTuple):
 
 
 DEMO_RUNS = (
-    DemoRun(
-        "tiny_grpo", "native",
-        "90 steps of GRPO on sums, with curves, tokens and evaluations. The model is tiny, and its answers are short.",
-    ),
-    DemoRun("long_reasoning", "generic", "Long reasoning of a 1.5B model on AMC and AIME, before and after 50 steps."),
-    DemoRun("agent_airline", "generic", "τ-bench: an airline's agent with 14 tools, 50 tasks of four trials each."),
+    DemoRun("tiny_grpo", "native", "A tiny model learns sums in 90 steps of GRPO. Its answers are short."),
+    DemoRun("long_reasoning", "generic", "A 1.5B model reasons on AMC and AIME problems, before and after 50 steps."),
+    DemoRun("agent_airline", "generic", "GPT-4o as an airline's agent with 14 tools (τ-bench): 50 tasks, 4 trials."),
     DemoRun(
         "code_codeforces", "generic",
-        "An agent writes code in a shell. It is paid by public_reward; compare private_reward.",
+        "58 attempts at a Codeforces problem in a shell. The reward is public_reward; private_reward differs in 11.",
     ),
-    DemoRun("math_llama3b", "generic", "A 3B model on AMC and AIME at steps 400 and 800, 8 or 16 answers a problem."),
-    DemoRun("images_circles", "nemo_gym", "Questions about drawn images: click a circle, count circles."),
+    DemoRun("math_llama3b", "generic", "A 3B model on AMC and AIME problems at steps 400 and 800, 8 or 16 answers."),
+    DemoRun("images_circles", "nemo_gym", "Ten questions about drawn images: click a circle, count the circles."),
     DemoRun("other_formats/relax", "relax", "Toy text from the writer of Relax, with two evaluations.", OTHERS),
     DemoRun(
         "other_formats/rl_logging_board/eval_poem_task", "rl_logging_board",

@@ -29,6 +29,7 @@ def built(tmp_path: Path) -> Path:
     (dist / "index.html").write_text(PAGE)
     (dist / "assets/app-1a2b.js").write_text("let app;" * 1000)
     (dist / "assets/app-1a2b.js.map").write_text("{}")
+    (dist / "assets/font-1a2b.woff2").write_bytes(b"wOF2")
     (dist / "favicon.svg").write_text("<svg/>")
     (tmp_path / "secret.txt").write_text("secret")
     return dist
@@ -54,6 +55,7 @@ def test_assets_are_kept_by_the_browser(library: Library, built: Path) -> None:
     assert "immutable" in answer.headers["cache-control"]
     packed = ask(app, "GET", "/assets/app-1a2b.js", {"accept-encoding": "gzip"})
     assert gzip.decompress(packed.body) == answer.body
+    assert ask(app, "GET", "/assets/font-1a2b.woff2").headers["content-type"] == "font/woff2"
     assert ask(app, "GET", "/favicon.svg").headers["content-type"] == "image/svg+xml; charset=utf-8"
 
 

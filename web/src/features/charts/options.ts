@@ -38,7 +38,7 @@ const DOUBLE_MS = 300;
 const LEAST_DRAG_PX = 6;
 /** Room beside the last step: half of a short label. */
 const RIGHT_PX = 12;
-const FONT = "10px ui-sans-serif, system-ui, sans-serif";
+const FONT = "10px Inter, ui-sans-serif, system-ui, sans-serif";
 
 interface Given {
   width: number;
@@ -187,6 +187,7 @@ export function optionsOf({
           });
         },
       ],
+      drawClear: [({ ctx }) => void (ctx.textRendering = "geometricPrecision")],
       drawAxes: [plainJoins, rawLines(inks, rowsOf), spikes(inks, rowsOf, isLog)],
       draw: [stepLine(inks.mark, current), arrows(inks, beyond), dots(inks, dotAt), framing(drawn)],
       setCursor: [(plot) => hover(plot.cursor.idx ?? null)],
@@ -233,6 +234,7 @@ function widthOf(label: string): number {
   ruler ??= document.createElement("canvas").getContext("2d");
   if (ruler === null) return 0;
   ruler.font = FONT;
+  ruler.textRendering = "geometricPrecision";
   return ruler.measureText(label).width;
 }
 

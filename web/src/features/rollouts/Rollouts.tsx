@@ -12,6 +12,7 @@ import { JudgingBar } from "../judging";
 import { Reasons } from "../discarded";
 import { GroupPane } from "../group";
 import { List, ValueMenu } from "../list";
+import { RunAbout } from "../runs";
 import { SamplePane } from "../sample";
 import { asideTitle, TokensAside } from "../tokens";
 import style from "./Rollouts.module.css";
@@ -93,6 +94,7 @@ export function Rollouts() {
   );
   return (
     <>
+      {queue === null && <RunAbout />}
       {queue === null ? <BriefBand /> : <JudgingBar queue={queue} />}
       {panes}
     </>

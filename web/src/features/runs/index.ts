@@ -8,4 +8,5 @@ export { RunEditor } from "./picker/RunEditor";
 export { RunName } from "./picker/RunName";
 export { RunPicker } from "./picker/RunPicker";
 export { OnlyRun } from "./OnlyRun";
+export { RunAbout } from "./RunAbout";
 export { TakeOut } from "./picker/TakeOut";

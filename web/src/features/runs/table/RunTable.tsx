@@ -12,6 +12,8 @@ const ROW_PX = 44;
 const NARROW_ROW_PX = 76;
 const HEAD_PX = 32;
 const GROUP_PX = 44;
+const ABOUT_PX = 22;
+const NARROW_ABOUT_PX = 36;
 /** How often relative times are updated. */
 const TICK_MS = 5000;
 const MOVES: Record<string, (at: number, last: number) => number> = {
@@ -53,6 +55,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
     ? NARROW.map((column) => (column.key === "reward" && metric !== null ? metric : column))
     : fitting(widthPx, keys.slice(0, telling), differing, metric);
   const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
+  const aboutPx = isNarrow ? NARROW_ABOUT_PX : ABOUT_PX;
   const opened = shown === null ? -1 : items.findIndex(({ id }) => id === shown.id);
   /** The heading above a row that begins a group; empty elsewhere, and in another order than that of the server. */
   const headingOf = (row: number): string => {
@@ -62,8 +65,12 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
   const virtual = useVirtual({
     count: items.length,
     scroller,
-    height: (row) => (headingOf(row) === "" ? 0 : GROUP_PX) + rowPx + (row === opened ? morePx : 0),
-    shape: `${rowPx} ${opened} ${morePx} ${items.findIndex((_, row) => headingOf(row) !== "")}`,
+    height: (row) =>
+      rowPx +
+      (headingOf(row) === "" ? 0 : GROUP_PX) +
+      ((items[row]?.about ?? "") === "" ? 0 : aboutPx) +
+      (row === opened ? morePx : 0),
+    shape: `${rowPx} ${opened} ${morePx} ${items.map(({ about }, row) => `${about} ${headingOf(row)}`).join("\n")}`,
     margin: marginPx,
   });
 
@@ -148,6 +155,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
                 row={index}
                 heading={headingOf(index)}
                 headingPx={GROUP_PX}
+                aboutPx={aboutPx}
                 top={start - marginPx}
                 shown={shown?.id === item.id ? shown.what : null}
                 show={(what) => show(what === null ? null : { id: item.id, what })}

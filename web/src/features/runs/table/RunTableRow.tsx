@@ -35,6 +35,8 @@ interface Props {
   /** The heading of the group that begins here; empty elsewhere. */
   heading: string;
   headingPx: number;
+  /** The height of the sentence about a bundled run. */
+  aboutPx: number;
   top: number;
   shown: Shown["what"] | null;
   show: (what: Shown["what"] | null) => void;
@@ -57,6 +59,7 @@ export function RunTableRow({
   row,
   heading,
   headingPx,
+  aboutPx,
   top,
   shown,
   show,
@@ -68,7 +71,6 @@ export function RunTableRow({
   const whole = useRef<HTMLDivElement>(null);
   const name = nameOf(item);
   const { note, hidden } = runMark(item.id);
-  const line = note === "" ? item.about : note;
   const to = placeOf(item);
   const tabIndex = isStop ? 0 : -1;
   // A value is above the link of the row, so that it can have its own title; a press on it follows the link.
@@ -122,7 +124,7 @@ export function RunTableRow({
           <i class={style["dot"]} style={{ background: `var(--run-${colourOf(item.id)})` }} />
           <span class={style["words"]}>
             <a
-              class={`${style["link"]} ${line === "" ? "" : style["noted"]} ${hidden ? "quiet" : ""}`}
+              class={`${style["link"]} ${note === "" ? "" : style["noted"]} ${hidden ? "quiet" : ""}`}
               href={session.place.href(to)}
               onClick={session.place.onLink(to)}
               tabIndex={tabIndex}
@@ -130,9 +132,9 @@ export function RunTableRow({
             >
               <Text text={name} />
             </a>
-            {line !== "" && (
-              <small class="clip" title={harmless(line)}>
-                <Text text={line} />
+            {note !== "" && (
+              <small class="clip" title={harmless(note)}>
+                <Text text={note} />
               </small>
             )}
           </span>
@@ -173,6 +175,11 @@ export function RunTableRow({
           </div>
         ))}
       </div>
+      {item.about !== "" && (
+        <div role="cell" class={style["about"]} style={{ height: `${aboutPx}px` }} title={item.about}>
+          {item.about}
+        </div>
+      )}
       {shown !== null && (
         <More measured={measured}>
           {shown === "editor" ? (
