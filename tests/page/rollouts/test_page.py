@@ -202,6 +202,7 @@ def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) ->
     with viewing(demo_runs, index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
         expect(page.get_by_text("verl_math").first).to_be_visible()
+        expect(page.get_by_text("Its answers are short.")).to_be_visible()
         reply = page.request.get(f"{viewer.address}api/runs", headers={"authorization": f"Bearer {viewer.token}"})
         names = [run["id"] for run in reply.json()["runs"]]
         assert len(names) >= 3

@@ -1,8 +1,9 @@
 import { createSession } from "../session";
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
 import { type Place, START } from "../../lib/address/address";
 import { item, listing, reply, runItem } from "../../testing/records";
-import { runs } from "../runs";
+import { settled } from "../../testing/page";
+import { opensOn, runs } from "../runs";
 import { startComplete } from "./placeDefaults";
 
 const session = createSession();
@@ -97,4 +98,21 @@ it("finds a run by its name as long as no other has it", () => {
   expect(asked()).toBe("same-1");
   runs.value = [named("same-1"), named("same-2")];
   expect(asked()).toBe("same");
+});
+
+it("leads from the start page to the run of the server, once", async () => {
+  vi.spyOn(performance, "getEntriesByType").mockReturnValue([{ type: "navigate" } as PerformanceNavigationTiming]);
+  history.replaceState(null, "", document.baseURI);
+  runs.value = null;
+  const own = createSession(START);
+  startComplete(own);
+  opensOn.value = "r";
+  runs.value = [runItem(), runItem({ id: "other" })];
+  await settled();
+  expect(own.place.now.peek()).toMatchObject({ page: "rollouts", run: "r" });
+  own.place.now.value = START;
+  runs.value = [runItem(), runItem({ id: "other" })];
+  await settled();
+  expect(own.place.now.peek().page).toBe("runs");
+  own.end();
 });

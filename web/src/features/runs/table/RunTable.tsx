@@ -4,7 +4,7 @@ import type { RefObject } from "preact";
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import type { RunItem } from "../../../api/types.gen";
 import { useVirtual } from "../../../ui/hooks/useVirtual";
-import { type Column, type Differing, fitting, NAME, NARROW, NARROW_PX, type Sort, turned } from "./columns";
+import { type Column, type Differing, fitting, headingOf, NAME, NARROW, NARROW_PX, type Sort, turned } from "./columns";
 import { RunTableRow, type Shown } from "./RunTableRow";
 import style from "./RunTable.module.css";
 
@@ -57,20 +57,15 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
   const rowPx = isNarrow ? NARROW_ROW_PX : ROW_PX;
   const aboutPx = isNarrow ? NARROW_ABOUT_PX : ABOUT_PX;
   const opened = shown === null ? -1 : items.findIndex(({ id }) => id === shown.id);
-  /** The heading above a row that begins a group; empty elsewhere, and in another order than that of the server. */
-  const headingOf = (row: number): string => {
-    const group = items[row]?.group ?? "";
-    return sort !== null || group === items[row - 1]?.group ? "" : group;
-  };
   const virtual = useVirtual({
     count: items.length,
     scroller,
     height: (row) =>
       rowPx +
-      (headingOf(row) === "" ? 0 : GROUP_PX) +
+      (headingOf(items, row) === "" ? 0 : GROUP_PX) +
       ((items[row]?.about ?? "") === "" ? 0 : aboutPx) +
       (row === opened ? morePx : 0),
-    shape: `${rowPx} ${opened} ${morePx} ${items.map(({ about }, row) => `${about} ${headingOf(row)}`).join("\n")}`,
+    shape: `${rowPx} ${opened} ${morePx} ${items.map(({ about }, row) => `${about} ${headingOf(items, row)}`).join("\n")}`,
     margin: marginPx,
   });
 
@@ -153,7 +148,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
                 key={item.id}
                 {...{ item, columns, template, keys, differing, isNarrow, rowPx }}
                 row={index}
-                heading={headingOf(index)}
+                heading={headingOf(items, index)}
                 headingPx={GROUP_PX}
                 aboutPx={aboutPx}
                 top={start - marginPx}

@@ -7,6 +7,7 @@ import {
   configColumn,
   differingOf,
   fitting,
+  headingOf,
   type Key,
   NAME_PX,
   sortable,
@@ -157,4 +158,11 @@ describe("the table of runs", () => {
     expect(sparkOf(reply, 0).d).toBe("");
     expect(sparkOf({ ...reply, reward_mean: [0.25, null, 1] }, 0).words).toBe("From 0.250 at step 1 to 1.00 at step 3");
   });
+});
+
+it("a heading is above the runs of a group, if they are the last ones", () => {
+  const items = ["", "Others", "Others"].map((group) => runItem({ group }));
+  const headings = (all: RunItem[]): string[] => all.map((_, row) => headingOf(all, row));
+  expect(headings(items)).toEqual(["", "Others", ""]);
+  expect(headings(items.toReversed())).toEqual(["", "", ""]);
 });

@@ -258,3 +258,10 @@ export function turned(sort: Sort | null, column: Column): Sort | null {
   if (sort?.key !== column.key) return { key: column.key, isDescending: column.startsDown };
   return sort.isDescending === column.startsDown ? { key: column.key, isDescending: !column.startsDown } : null;
 }
+
+/** The heading above the row that begins the last runs, if they are a group; empty elsewhere. */
+export function headingOf(items: readonly RunItem[], row: number): string {
+  const group = items[row]?.group ?? "";
+  const begins = group !== "" && group !== items[row - 1]?.group;
+  return begins && items.slice(row).every((item) => item.group === group) ? group : "";
+}
