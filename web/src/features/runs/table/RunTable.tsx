@@ -65,7 +65,7 @@ export function RunTable({ items, scroller, keys, telling, differing, metric, so
       (headingOf(items, row) === "" ? 0 : GROUP_PX) +
       ((items[row]?.about ?? "") === "" ? 0 : aboutPx) +
       (row === opened ? morePx : 0),
-    shape: `${rowPx} ${opened} ${morePx} ${items.map(({ about }, row) => `${about} ${headingOf(items, row)}`).join("\n")}`,
+    shape: `${rowPx} ${opened} ${morePx} ${items.map(({ about, group }) => `${about} ${group}`).join("\n")}`,
     margin: marginPx,
   });
 
