@@ -11,6 +11,7 @@ import pytest
 
 from rolloupe.formats import discover
 from rolloupe.model import RunInfo, Sample, SampleRow
+from rolloupe.wire import to_wire
 from tests.formats.support import mean_reward, only_run, rows, samples, write
 
 ROW: dict[str, Any] = {"prompt": "p", "response": "r", "reward": 1.0, "step": 0, "ref_response": "x"}
@@ -74,6 +75,14 @@ def test_padding_is_dropped_from_the_texts_and_said(toy: RunInfo) -> None:
         assert "<PAD>" not in sample.prompt_text + sample.response_text
         assert any("<PAD> dropped from the prompt" in note for note in sample.notes)
         assert [turn.role for turn in sample.turns] == ["user", "assistant"]
+
+
+def test_ground_truth_and_reference_are_columns(toy: RunInfo) -> None:
+    row = rows(toy)[0]
+    assert row.tags["label"] == "6" and row.tags["ref_response"].startswith("<think> ")
+    assert not any(fact.name in ("label", "ref_response") for fact in to_wire.facts(samples(toy)[0])), (
+        "shown whole elsewhere"
+    )
 
 
 def test_padding_does_not_part_a_group(tmp_path: Path) -> None:

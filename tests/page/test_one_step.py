@@ -41,7 +41,7 @@ def look_at_all_steps(page: Page) -> None:
     drawn.select_option("median")
     page.keyboard.press("Escape")
     expect(cells).to_have_count(0)
-    expect(chart.get_by_role("link", name="0.500 at step 2, the last: open its rollouts")).to_be_visible()
+    expect(chart.get_by_text("ref_reward")).to_be_visible()  # beside the reward
 
 
 def test_the_samples_of_one_step_by_value_and_one_by_one(page: Page, demo_runs: Path, tmp_path: Path) -> None:

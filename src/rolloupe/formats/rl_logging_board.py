@@ -13,7 +13,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from rolloupe import tokens
+from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.rows import LineRows
 from rolloupe.formats.reading import value_parsers as parsers
@@ -24,6 +24,8 @@ from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRo
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default padding token, which precedes prompts and follows responses."""
+
+TEXT_CHARS = 160
 
 OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
 ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
@@ -81,6 +83,7 @@ class RLLoggingBoard(LineRows):
             lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
             row.response_tokens = max((length for length in lengths if length is not None), default=None)
         row.metrics |= _metrics(record, row.reward, arrays.derived)
+        row.tags |= _texts(self.references(record))
         series = {**arrays.shown, **arrays.cut()}
         row.series = tokens.facts_of({name: series[name] for name in series if name not in tokens.MASKS})
         row.has_series = False
@@ -164,6 +167,13 @@ def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats
     for mask in (series[name] for name in tokens.MASKS if name in series):
         shown |= {name: tokens.under_mask(values, mask) for name, values in shown.items() if name not in tokens.MASKS}
     return shown
+
+
+def _texts(references: References) -> dict[str, str]:
+    """Return the beginnings of ground truth and reference response, as columns of tables."""
+    response = "".join(text.verbatim(turn) for turn in references.turns)
+    beginnings = {"label": references.label, "ref_response": response}
+    return {name: shown for name, words in beginnings.items() if (shown := text.one_line(words[:TEXT_CHARS]))}
 
 
 def _metrics(record: Record, reward: float | None, derived: Mapping[str, tokens.Floats]) -> dict[str, float]:

@@ -96,7 +96,9 @@ def sample_reply(
 def facts(sample: Sample) -> list[Fact]:
     """Return every sample metric and tag, and further values of the framework, labelled."""
     row = sample.row
-    kinds: dict[str, Mapping[str, float | str]] = {"metric": row.metrics, "tag": row.tags, "own": sample.facts}
+    whole = {"label": bool(sample.label), "ref_response": bool(sample.ref_turns)}  # tags that repeat their beginnings
+    tags = {name: value for name, value in row.tags.items() if not whole.get(name)}
+    kinds: dict[str, Mapping[str, float | str]] = {"metric": row.metrics, "tag": tags, "own": sample.facts}
     recorded = [
         Fact(name=name, kind=kind, value=cell(value))
         for kind, values in kinds.items()

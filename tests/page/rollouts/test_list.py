@@ -238,7 +238,7 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     with page.expect_download() as download:
         page.get_by_role("link", name="All samples of the list as CSV").click()
     text = Path(download.value.path()).read_text()
-    assert text.splitlines()[0].startswith("id,reward,advantage") and len(text.splitlines()) == 17
+    assert text.splitlines()[0].startswith("id,reward,status,response_tokens,prompt,") and len(text.splitlines()) == 17
     page.keyboard.press("Escape")
     rows.nth(3).get_by_text("train/1/0/3").click()
     expect(page.get_by_role("main", name="Sample", exact=True)).to_be_visible()

@@ -21,7 +21,7 @@ from tests.page.support import Viewer, go, let_in, viewing
 pytestmark = pytest.mark.browser
 
 PRIME = Path(__file__).parents[2] / "data/prime_rl/exports/v6_pr3189"
-TOY_TOKENS = "runs/toy?view=tokens"
+TOY_TOKENS = "runs/toy?view=tokens&colour=kl_k3"
 PRIME_TOKENS = "runs/prime?view=tokens"
 LONG_TOKENS = "runs/odd?sample=train/0/long/0&view=tokens"
 STRANGE = ["<script>alert(1)</script>", "\u202eevil", "x" * 5000, "\u0000", "", "العربية", "\n\n", " so"]

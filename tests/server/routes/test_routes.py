@@ -1,6 +1,8 @@
 """The routes against the real files of tests/data, and against a run whose answers are known."""
 
 import asyncio
+import csv
+import io
 import shutil
 import threading
 from pathlib import Path
@@ -145,6 +147,14 @@ def test_a_filter_that_cannot_be_read_says_where(app: App, where: str, place: in
     for route in ("samples", "groups", "samples.csv"):
         reply = get(app, f"{run_path(app)}/{route}?split=train&where={quote(where)}")
         assert (reply.status, reply.json["place"]) == (400, place)
+
+
+def test_a_csv_has_the_texts_that_a_table_shows(app: App) -> None:
+    path = f"{run_path(app)}/samples.csv?split=train&step=1&column=reward&column=prompt&column=response"
+    first, *rows = csv.reader(io.StringIO(get(app, path).body.decode()))
+    (item, *_) = get(app, f"{run_path(app)}/samples?split=train&step=1").json["samples"]
+    assert first == ["id", "reward", "prompt", "response"]
+    assert rows[0] == [item["id"], str(item["reward"]), item["prompt"], item["response"]]
 
 
 def test_columns_and_what_completes_a_filter(app: App) -> None:

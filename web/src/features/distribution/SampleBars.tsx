@@ -2,7 +2,7 @@
 
 import type { StepSample } from "../../api/types.gen";
 import { barOf, reachOf } from "../../lib/distribution/distribution";
-import { finite, score } from "../../lib/numbers/numbers";
+import { figure, finite, score } from "../../lib/numbers/numbers";
 import { useRoving } from "../../ui/hooks/useRoving";
 import { ValueAxis } from "./ValueAxis";
 import style from "./Distribution.module.css";
@@ -34,7 +34,7 @@ export function SampleBars({ label, samples, series, link }: Props) {
                 {...link(id)}
                 class={`${style["sample"]} ${at > 0 && samples[at - 1]?.group !== group ? (style["first"] ?? "") : ""}`}
                 aria-label={`${words.join(", ")}: open the sample`}
-                title={[`group ${group}`, ...words].join("\n")}
+                title={[`sample ${at + 1}, group ${group}`, ...words].join("\n")}
               >
                 {values.map(({ name, value }, which) => {
                   const bar = barOf(finite(value) ?? 0, reach);
@@ -49,8 +49,15 @@ export function SampleBars({ label, samples, series, link }: Props) {
               </a>
             );
           })}
-          <hr class={style["zero"]} style={{ bottom: `${100 * barOf(0, reach).foot}%` }} />
+          <hr
+            class={style["zero"]}
+            style={{ bottom: `${100 * barOf(0, reach).foot}%`, minWidth: `${6 * samples.length}px` }}
+          />
         </div>
+        <p class={style["numbers"]} aria-hidden="true">
+          <span>sample 1</span>
+          <span>{figure(samples.length)}</span>
+        </p>
       </div>
     </figure>
   );

@@ -5,7 +5,7 @@ import type { PromptScores } from "../../api/types.gen";
 import { type Shared, sharedOf, without } from "../../lib/diff/commonWords";
 import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, describeCell, type Span, type Spot } from "./gridCells";
 import { figure } from "../../lib/numbers/numbers";
-import { bare } from "../../lib/sample/preview";
+import { shownPrompt } from "../../state/browser/previews";
 import { Text } from "../../ui/text/Text";
 import { useEdges } from "../../ui/hooks/useEdges";
 import { useVirtual } from "../../ui/hooks/useVirtual";
@@ -105,7 +105,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose, rea
     if (relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) !== true) isWalking.current = false;
   };
   const every = labelEvery(steps);
-  const common = sharedOf(alike, ({ prompt }) => bare(prompt));
+  const common = sharedOf(alike, ({ prompt }) => shownPrompt(prompt));
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
     <div
@@ -193,7 +193,7 @@ function Row({ row, index, top, steps, common, columns, width, spot, open }: Row
           ) : row.prompt.trim() === "" ? (
             "(no prompt)"
           ) : (
-            <Text text={without(bare(row.prompt), common)} />
+            <Text text={without(shownPrompt(row.prompt), common)} />
           )}
         </span>
         <small

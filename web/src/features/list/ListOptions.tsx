@@ -55,6 +55,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
   const isShown = (name: string): boolean => chosen.includes(name) && !(mode === "table" && session.view.isIdle(name));
   const isFitting = (kind: string): boolean => mode !== "groups" || kind === "number";
   const names = session.columns.all.value.filter(({ kind }) => isFitting(kind)).map(({ name }) => name);
+  const shown = chosen.filter(isShown);
   const target = text.trim().toLowerCase();
   const result = [...chosen.filter((name) => !names.includes(name)), ...names].filter((name) =>
     `${name} ${session.columns.label(name)}`.toLowerCase().includes(target),
@@ -81,7 +82,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
                   type="checkbox"
                   checked={isShown(name)}
                   onChange={() => {
-                    const others = chosen.filter((one) => one !== name);
+                    const others = chosen.filter((one) => one !== name && isShown(one));
                     session.view.chooseColumns(isShown(name) ? others : [...others, name]);
                   }}
                 />
@@ -130,7 +131,10 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
         <span>Tooltips with whole prompts and previews</span>
       </label>
       {of !== null && (
-        <Download class="action" href={samplesCsv(of.run, { ...queryOf(of), column: chosen })}>
+        <Download
+          class="action"
+          href={samplesCsv(of.run, { ...queryOf(of), column: mode === "table" ? [...shown, "response"] : chosen })}
+        >
           All samples of the list as CSV
         </Download>
       )}

@@ -97,6 +97,8 @@ export function ChartCard({
   const run = session.run.now.value;
   const runs = run === null ? [] : [run, ...over];
   const isGrouped = groups !== null;
+  // Several curves of one run have a band each; those of several runs would cover each other.
+  const isBanded = isGrouped || over.length === 0;
   const which = pointsOf(asked);
   const dashes = useMemo(() => dashesOf((curves ?? []).map(([first]) => first?.curve ?? null)), [curves]);
   const sources = sourcesOf(runs, groups, groupOf(asked), hiddenRuns(asked));
@@ -111,8 +113,8 @@ export function ChartCard({
   const whole = drawn?.curve ?? null;
   const curve = useMemo(() => (whole === null ? null : banded(whole, scale, between)), [whole, scale, between]);
   const others = useMemo(
-    () => (isGrouped ? withBands(drawn?.others ?? [], scale, between) : (drawn?.others ?? [])),
-    [drawn, isGrouped, scale, between],
+    () => (isBanded ? withBands(drawn?.others ?? [], scale, between) : (drawn?.others ?? [])),
+    [drawn, isBanded, scale, between],
   );
   const hasRollouts = run !== null && run.splits.length > 0;
   const looked = pointed ?? (isAside ? current : null);

@@ -53,7 +53,7 @@ export function Controls({ layout, views, children }: Props) {
         <BandSelect
           band={bandOf(asked, isGrouped)}
           isGrouped={isGrouped}
-          set={({ band = "" }) => setOption(session, { band: band === "1" ? "" : band })}
+          set={({ band = "" }) => setOption(session, { band })}
         />
       </div>
       <label title="A logarithmic scale of values, without zero and below">

@@ -1,6 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { limitsOf, numberOf, xOf, zoomOf, zoomText } from "./choice";
+import { limitsOf, numberOf, pageAsked, setOption, xOf, zoomOf, zoomText } from "./choice";
+import { START } from "../../lib/address/address";
+import { runs } from "../../state/runs";
+import { createSession } from "../../state/session";
+import { runItem } from "../../testing/records";
 import { refusal } from "./menu/RangeFields";
+
+it("keeps the band and the shift to zero for the next visit, and begins with that of the run's own viewer", () => {
+  const session = createSession();
+  runs.value = [runItem({ id: "board", format: "rl_logging_board" })];
+  session.place.now.value = { ...START, page: "metrics", run: "board" };
+  expect(pageAsked(session)).toMatchObject({ band: "0.2", zero: "" });
+  setOption(session, { band: "2", zero: "1" });
+  session.place.now.value = { ...START, page: "metrics", run: "board" };
+  expect(pageAsked(session)).toMatchObject({ band: "2", zero: "1" });
+});
 
 describe("the range across", () => {
   it("belongs to the metric that was across when a person drew it", () => {

@@ -25,6 +25,7 @@ import {
 } from "../../lib/charts/layout";
 import { usualLayout } from "../../lib/charts/usualLayout";
 import { whole } from "../../lib/numbers/numbers";
+import { choose, settings } from "../../state/browser/settings";
 import type { Session } from "../../state/session";
 import type { Limits, Range } from "../charts";
 
@@ -143,7 +144,13 @@ export function layoutIn(entries: readonly CatalogueEntry[], { charts: chosen, p
 export type Asked = Readonly<Record<string, string>>;
 export type Change = (change: Asked) => void;
 
-export const pageAsked = ({ place, layout }: Session): Asked => ({
+/** The usual bands of runs whose own viewer draws another one: RLLoggingBoard's has 0.2 standard deviations. */
+const BANDS_OF: ReadonlyMap<string, string> = new Map([["rl_logging_board", "0.2"]]);
+
+/** The options of the page: those of the address, else the reader's own, else the usual ones of the run. */
+export const pageAsked = ({ place, layout, run }: Session): Asked => ({
+  band: settings.value.band || (BANDS_OF.get(run.now.value?.format ?? "") ?? ""),
+  zero: settings.value.fromZero ? "1" : "",
   ...place.field.ask.value,
   x: layout.x.value,
   by: layout.by.value,
@@ -217,8 +224,14 @@ export function zoomOf(asked: Asked): Range | null {
 export const zoomText = ([low, high]: Range, x: string): string =>
   `${Number(low.toPrecision(9))}:${Number(high.toPrecision(9))}:${x}`;
 
-/** Change options of the page; an empty one restores the default. */
+/** The band of groups of runs, which a single run lacks. */
+const OF_GROUPS = "min-max";
+
+/** Change options of the page; an empty one restores the default. The reader keeps the band and the shift to zero. */
 export function setOption(session: Session, change: Asked): void {
+  const { band } = change;
+  if (band !== undefined && band !== OF_GROUPS) choose({ band });
+  if (change["zero"] !== undefined) choose({ fromZero: change["zero"] === "1" });
   const ask = { ...session.place.now.peek().ask, ...change };
   session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) }, "replace");
 }

@@ -17,6 +17,8 @@ describe("the list of runs", () => {
     expect(matchingRuns(RUNS, "dpo-7")).toEqual([]);
     expect(names(matchingRuns([...RUNS, run("relax-2", 1, 1)], "relax"))[0]).toBe("relax-2");
     expect(names(matchingRuns(RUNS, "grpo relax 9"))).toEqual(["grpo-9"]);
+    const joined = { ...run("full", 1, 1), reason: "JSON lines; eval_full beside it is its evaluation" };
+    expect(names(matchingRuns([...RUNS, joined], "eval_full"))).toEqual(["full"]);
     expect(names(matchingRuns(RUNS, "gp9"))).toEqual(["grpo-9"]);
   });
 });

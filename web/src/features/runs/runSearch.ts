@@ -5,8 +5,8 @@ import { fit } from "../../lib/text/fuzzy";
 import { nameOf, runMark } from "../../state/marks";
 
 /**
- * The runs whose name, format, path or note contains each word, matching names first; otherwise those whose name has
- * the letters.
+ * The runs whose name, format, path, description or note contains each word, matching names first; otherwise those
+ * whose name has the letters.
  */
 export function matchingRuns(all: readonly RunItem[], text: string): readonly RunItem[] {
   const words = text
@@ -16,7 +16,7 @@ export function matchingRuns(all: readonly RunItem[], text: string): readonly Ru
   if (words.length === 0) return all;
   const has = (where: string): boolean => words.every((word) => where.toLowerCase().includes(word));
   const result = all.filter((item) =>
-    has(`${nameOf(item)} ${item.name} ${item.format} ${item.path} ${runMark(item.id).note}`),
+    has(`${nameOf(item)} ${item.name} ${item.format} ${item.path} ${item.reason} ${runMark(item.id).note}`),
   );
   if (result.length > 0) return result.toSorted((a, b) => Number(has(nameOf(b))) - Number(has(nameOf(a))));
   return all.filter((item) => fit(text, nameOf(item)) !== null);

@@ -16,11 +16,15 @@ import { RenderMenu } from "./RenderMenu";
 import { VIEWS } from "./views";
 import style from "./Header.module.css";
 
+/** The view of one step on the page of metrics. */
+const STEP_VIEW = "step";
+
 export function Header({ reply }: { reply: SampleReply }) {
   const session = useSession();
   const view = session.place.field.view.value;
-  const place = session.browse.place.value ?? { at: reply.position, of: reply.group_size };
+  const place = session.browse.placeOf(reply.id) ?? { at: reply.position, of: reply.group_size };
   const isBlind = session.judging.isBlind.value;
+  const ofStep = { page: "metrics" as const, ask: { view: STEP_VIEW } };
   const all = session.folds.willExpand.value ? "Expand all" : "Collapse all";
   return (
     <header class={style["header"]}>
@@ -49,6 +53,17 @@ export function Header({ reply }: { reply: SampleReply }) {
             </button>
           )}
           {view === "tokens" && <TokensFile />}
+          {reply.group_size < (session.list.now.value?.total ?? 0) && (
+            <a
+              class="action"
+              href={session.place.href(ofStep)}
+              onClick={session.place.onLink(ofStep)}
+              aria-label="Charts of this step"
+              title="Charts of this step: the distribution, a bar for each sample, the gap to the reference"
+            >
+              <Icon sign="charts" size={16} />
+            </a>
+          )}
           <MarkButtons run={reply.run} id={reply.id} />
           <JudgeButton run={reply.run} id={reply.id} />
           <button

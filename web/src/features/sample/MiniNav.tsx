@@ -8,7 +8,7 @@ export function MiniNav() {
   const session = useSession();
   const list = session.list.now.value;
   const here = session.list.position.value;
-  const place = session.browse.place.value;
+  const place = session.browse.placeOf(session.place.field.sample.value ?? "");
   if (list === null || here === null || place === null) return null;
   return (
     <Pager

@@ -61,7 +61,14 @@ export function SamplePane() {
           {view === "transcript" && <MarkedBar />}
           {view === "transcript" && <FindBar />}
           {view === "tokens" ? (
-            <TokensPane key={`${reply.run} ${reply.id}`} />
+            <>
+              <TokensPane key={`${reply.run} ${reply.id}`} />
+              {session.place.field.tokensAs.value === "table" && (
+                <div class={`${style["doc"]} ${style["beneath"]}`} data-scroll="sample" ref={doc}>
+                  <Transcript key={`${reply.run} ${reply.id}`} reply={reply} isBelow />
+                </div>
+              )}
+            </>
           ) : (
             <div class={style["doc"]} data-scroll="sample" ref={doc} key={view}>
               {view === "raw" ? (

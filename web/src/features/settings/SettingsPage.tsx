@@ -3,7 +3,6 @@
 import { statePlace, storageProblem } from "../../state/marks";
 import { program } from "../../state/runs";
 import { isAdmin, isTeam, logout, mayWrite, role, user } from "../../state/team/people";
-import { chooseRender, promptAfter } from "../../state/browser/textOptions";
 import { choose, PAD_CHARS, settings, WORD_CHARS } from "../../state/browser/settings";
 import { Segments } from "../../ui/controls/Segments";
 import { Text } from "../../ui/text/Text";
@@ -26,7 +25,7 @@ const COLOURS = [
 const STOPS = [0, 1, 2, 3, 4];
 
 export function SettingsPage() {
-  const { theme, rewardColours, openAtEnd, padToken, goodWord, badWord } = settings.value;
+  const { theme, rewardColours, openAtEnd, padToken, promptAfter, goodWord, badWord } = settings.value;
   return (
     <main class={`${pageStyle["page"]} ${style["page"]}`}>
       <h1>Settings</h1>
@@ -78,10 +77,13 @@ export function SettingsPage() {
                 maxLength={200}
                 spellcheck={false}
                 placeholder="a token or a word"
-                value={promptAfter.value}
-                take={(typed) => chooseRender({ promptAfter: typed })}
+                value={promptAfter}
+                take={(typed) => choose({ promptAfter: typed })}
               />
-              <small>If no chat template divides a prompt, the text before this is shown as a system prompt.</small>
+              <small>
+                If no chat template divides a prompt, the text before this is shown as a system prompt, and lists leave
+                it out.
+              </small>
             </span>
           </label>
           <label class={style["line"]}>
@@ -97,8 +99,8 @@ export function SettingsPage() {
                 take={(typed) => choose({ padToken: typed.trim() })}
               />
               <small>
-                The view of tokens leaves it out at either end of a sample whose record has no attention mask and names
-                no pad token.
+                Previews leave it out, and so does the view of tokens, at either end of a sample whose record has no
+                attention mask and names no pad token.
               </small>
             </span>
           </label>

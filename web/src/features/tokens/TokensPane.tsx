@@ -38,7 +38,7 @@ export function TokensPane() {
       </div>
     );
   return (
-    <div class={style["pane"]}>
+    <div class={style["pane"]} data-form={form}>
       {error !== null && <Missing error={error} again={store.again} />}
       <Controls tokens={tokens} />
       {isSlim && (

@@ -38,6 +38,13 @@ describe("the charts of a run never seen", () => {
     expect(placed[1]?.chart.look).toEqual({ figure: "map" });
   });
 
+  it("have the rewards of the reference in the chart of the reward, and in no other", () => {
+    const board = ["reward", "ref_reward", "valid_reward"].map((name) => entry("sample", name, "Reward"));
+    const placed = placedOf(usualLayout(board), board);
+    expect(placed[0]?.series.map(({ name }) => name)).toEqual(["ref_reward", "valid_reward"]);
+    expect(placed.slice(1).map(({ title }) => title)).toEqual(["Reward distribution"]);
+  });
+
   it("take characters where nobody counted tokens, and what the trainer logged", () => {
     const poor = [entry("sample", "response_chars"), ...RICH.filter(({ name }) => /^actor|lr$/.test(name))];
     expect(placedOf(usualLayout(poor), poor).map(({ name }) => name)).toEqual([

@@ -12,6 +12,8 @@ const MISMATCH: readonly RegExp[] = [
 ];
 /** Scores of an evaluation that the trainer logged. */
 const SCORED = /^(?:val|eval|test|validation)\b.*(?:acc|accuracy|score|reward|pass|correct|mean)\w*(?:[@/]\d+)?$/i;
+/** Further rewards of a sample, as RLLoggingBoard names them. */
+const OTHER_REWARDS = ["ref_reward", "valid_reward", "ref_valid_reward"];
 /** With fewer charts, other curves fill up the layout. */
 const LEAST = 5;
 const MOST_EVALS = 3;
@@ -27,7 +29,7 @@ export function usualLayout(entries: readonly CatalogueEntry[]): Chart[] {
   if (best.length >= LEAST) return best;
   const loss = firstEntry(entries, LOSS, "trainer");
   const more = [loss, ...entries.filter(({ kind, name }) => !isProgress(kind) && !CLOCK.test(name))];
-  const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "" }), ...one.more]));
+  const known = new Set(best.flatMap((one) => [textOf({ ...one, section: "", title: "", more: [] }), ...one.more]));
   // Repeats the lengths of texts.
   if (best.some(({ name }) => name === "response_chars")) known.add(textOf(chart("sample", "derived.characters")));
   const further = new Map(charts("", ...more).map((one) => [textOf(one), one]));
@@ -77,7 +79,9 @@ export function tellingCharts(entries: readonly CatalogueEntry[]): Chart[] {
   const evals = entries.filter(({ kind, stat }) => kind === "eval" && stat === "score");
   const scored = entries.filter(({ kind, name }) => kind === "trainer" && SCORED.test(name));
   return [
-    ...charts(LEARNING, ...(reward === undefined ? parts.slice(0, MOST_PARTS) : [reward])),
+    ...(reward === undefined
+      ? charts(LEARNING, ...parts.slice(0, MOST_PARTS))
+      : beside(reward, ...OTHER_REWARDS.map((name) => named("sample", name)))),
     ...(ofSamples === undefined ? [] : [distribution(ofSamples)]),
     ...together(LEARNING, "Groups", [named("group", "mixed"), named("group", "all_best"), named("group", "all_worst")]),
     ...ofPolicy.slice(0, MOST_OF_POLICY),
@@ -89,6 +93,12 @@ export function tellingCharts(entries: readonly CatalogueEntry[]): Chart[] {
     ...togetherOrApart(LENGTH, "Truncated and discarded", [named("share", "truncated"), named("share", "discarded")]),
     ...(evals.length > 0 ? charts(EVALS, ...evals.slice(0, MOST_EVALS)) : ofTrainer(scored.slice(0, MOST_EVALS))),
   ];
+}
+
+/** The reward with those of the reference and of a verifier, where rows have them, in one chart. */
+function beside(reward: CatalogueEntry, ...others: readonly (CatalogueEntry | undefined)[]): Chart[] {
+  const more = charts(LEARNING, ...others).map((other) => textOf({ ...other, section: "" }));
+  return charts(LEARNING, reward).map((one) => Object.assign(one, { more }));
 }
 
 /** A second chart of the same curve. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { preview } from "./preview";
+import { preview, unpadded } from "./preview";
 
 describe("how a response begins", () => {
   it("show a response without the tag of its thought", () => {
@@ -13,4 +13,10 @@ describe("how a response begins", () => {
     expect(preview("<think>hm</think> <ans").text).toBe("hm");
     expect(preview(`<think>hm</think> ${"<a> ".repeat(5000)}!`).isThought).toBe(false);
   });
+});
+
+it("leaves out a pad token by its text, and what comes before a prompt", () => {
+  expect(unpadded("[PAD][PAD]6[PAD]", "[PAD]")).toBe("6");
+  expect(unpadded("Be brief. ### Why?", "", "###")).toBe(" Why?");
+  expect(unpadded("Why 0?", "0", "###")).toBe("Why 0?");
 });

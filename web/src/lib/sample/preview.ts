@@ -33,3 +33,10 @@ export function ending(item: { response: string; response_end: string }): string
     .replaceAll(MARKER, " ")
     .trim();
 }
+
+/** A text of a list without a pad token; a prompt begins after `after`, if it has that. */
+export function unpadded(text: string, pad: string, after = ""): string {
+  const at = after === "" ? -1 : text.indexOf(after);
+  const rest = at < 0 ? text : text.slice(at + after.length);
+  return pad === "" || /^\d+$/.test(pad) ? rest : rest.replaceAll(pad, " ").trim();
+}

@@ -21,7 +21,7 @@ export interface ListView {
 
 export const USUAL: ListView = {
   columns: null,
-  table: ["reward", "advantage", "status", "response_tokens", "turns"],
+  table: ["reward", "advantage", "status", "response_tokens", "turns", "prompt", "label", "ref_response"],
   preview: null,
   hasTooltips: true,
   widths: {},

@@ -12,6 +12,14 @@ export interface Settings {
   openAtEnd: boolean;
   /** The pad token of records that name none: an id or a token as text; empty for none. */
   padToken: string;
+  /** Prompts that no template divides begin after this text; empty for no cut. */
+  promptAfter: string;
+  /** The band of the charts of metrics; empty for the usual one of the run. */
+  band: string;
+  /** These charts are shifted to begin at zero. */
+  fromZero: boolean;
+  /** The rows of all tokens above the text of tokens are folded. */
+  stripFolded: boolean;
   /** The texts of the charts below the reward; null for the usual ones. */
   charts: readonly string[] | null;
   /** The person's own words for good and bad samples; empty for these. */
@@ -29,6 +37,9 @@ export interface Settings {
 export const LEFT = { usual: 344, least: 240, most: 640 };
 export const RIGHT = { usual: 300, least: 220, most: 720 };
 
+/** The longest token after which a prompt may be cut. */
+export const TOKEN_CHARS = 200;
+
 /** The longest pad token. */
 export const PAD_CHARS = 100;
 
@@ -40,6 +51,10 @@ const USUAL: Settings = {
   rewardColours: "usual",
   openAtEnd: true,
   padToken: "",
+  promptAfter: "",
+  band: "",
+  fromZero: false,
+  stripFolded: false,
   charts: null,
   goodWord: "",
   badWord: "",
@@ -90,6 +105,10 @@ export function restored(text: string | null): Settings {
     rewardColours: values.rewardColours === "safe" ? "safe" : "usual",
     openAtEnd: values.openAtEnd !== false,
     padToken: typeof values.padToken === "string" ? values.padToken.slice(0, PAD_CHARS) : "",
+    promptAfter: typeof values.promptAfter === "string" ? values.promptAfter.slice(0, TOKEN_CHARS) : "",
+    band: typeof values.band === "string" ? values.band.slice(0, PAD_CHARS) : "",
+    fromZero: values.fromZero === true,
+    stripFolded: values.stripFolded === true,
     charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS).map(textOf) : null,
     goodWord: word(values.goodWord),
     badWord: word(values.badWord),

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { changes, chooseRender, promptAfter, render, restored, richness, turnVerbatim } from "./textOptions";
+import { changes, chooseRender, render, restored, richness, turnVerbatim } from "./textOptions";
 
 const USUAL = {
   think: true,
@@ -14,7 +14,6 @@ const USUAL = {
   beside: true,
   differences: true,
   visible: false,
-  promptAfter: "",
 };
 
 beforeEach(() => chooseRender(USUAL));
@@ -31,29 +30,20 @@ describe("how text is shown", () => {
     expect(richness.value).toEqual({ markdown: true, latex: true, code: true });
   });
   it("takes up what was kept, and nothing that does not fit", () => {
-    expect(restored('{"markdown": false, "think": false, "promptAfter": "###"}')).toEqual({
+    expect(restored('{"markdown": false, "think": false}')).toEqual({
       ...USUAL,
       markdown: false,
       think: false,
-      promptAfter: "###",
     });
-    for (const text of [
-      "",
-      "null",
-      "[]",
-      "{",
-      '{"markdown": "yes", "latex": 1, "promptAfter": {}}',
-      '{"__proto__": {"markdown": true}}',
-    ])
+    for (const text of ["", "null", "[]", "{", '{"markdown": "yes", "latex": 1}', '{"__proto__": {"markdown": true}}'])
       expect(restored(text)).toEqual(USUAL);
-    expect(restored(JSON.stringify({ promptAfter: "x".repeat(999) })).promptAfter).toHaveLength(200);
   });
   it("rests from drawing while newlines are marked", () => {
     chooseRender({ latex: false });
     expect(richness.value).toEqual({ markdown: true, latex: false, code: true });
     expect(changes.value).toBe(1);
-    chooseRender({ visible: true, promptAfter: "x" });
+    chooseRender({ visible: true });
     expect(richness.value).toBeNull();
-    expect([render.value.markdown, promptAfter.value]).toEqual([true, "x"]);
+    expect(render.value.markdown).toBe(true);
   });
 });

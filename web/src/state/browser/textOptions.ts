@@ -1,6 +1,7 @@
 /** How text is shown: rendered, unless a person chose otherwise. Stored in this browser. */
 
 import { computed, signal } from "@preact/signals";
+import { settings } from "./settings";
 import { fields, share } from "./storage";
 
 export interface Render {
@@ -42,20 +43,11 @@ const USUAL: Render = {
   visible: false,
 };
 const KEY = "rolloupe.render";
-/** The longest token after which a prompt may be cut. */
-const TOKEN_CHARS = 200;
 
-interface Choice extends Render {
-  /** A prompt that no template divides is cut after this text; empty for no cut. */
-  promptAfter: string;
-}
-
-const AS_USUAL: Choice = { ...USUAL, promptAfter: "" };
-
-const chosen = signal<Choice>(AS_USUAL);
+const chosen = signal<Render>(USUAL);
 
 export const render = computed<Render>(() => chosen.value);
-export const promptAfter = computed(() => chosen.value.promptAfter);
+export const promptAfter = computed(() => settings.value.promptAfter);
 
 /** The renderers that change a text beyond marks: Markdown, LaTeX and code. Null for none. */
 export const richness = computed<{ markdown: boolean; latex: boolean; code: boolean } | null>(() => {
@@ -74,7 +66,7 @@ export const changes = computed(
     ).length,
 );
 
-export function chooseRender(change: Partial<Choice>): void {
+export function chooseRender(change: Partial<Render>): void {
   chosen.value = { ...chosen.value, ...change };
 }
 
@@ -85,8 +77,8 @@ export function turnVerbatim(): void {
 }
 
 /** Stored choices; invalid ones take the default. */
-export function restored(text: string | null): Choice {
-  const values = fields<Choice>(text);
+export function restored(text: string | null): Render {
+  const values = fields<Render>(text);
   const flag = (name: keyof Render): boolean => (typeof values[name] === "boolean" ? values[name] : USUAL[name]);
   return {
     think: flag("think"),
@@ -101,7 +93,6 @@ export function restored(text: string | null): Choice {
     beside: flag("beside"),
     differences: flag("differences"),
     visible: flag("visible"),
-    promptAfter: typeof values.promptAfter === "string" ? values.promptAfter.slice(0, TOKEN_CHARS) : "",
   };
 }
 

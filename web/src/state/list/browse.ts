@@ -21,17 +21,17 @@ export class BrowseStore extends Store {
   );
 
   /**
-   * The place of the open sample among those that a reader browses: its group, if the list shows whole groups one after
+   * The place of a sample among those that a reader browses: its group, if the list shows whole groups one after
    * another, otherwise the list. Null while the list does not know it.
    */
-  readonly place = computed<{ at: number; of: number } | null>(() => {
+  placeOf(id: string): { at: number; of: number } | null {
     const list = this.#list.now.value;
-    const here = this.#list.position.value;
-    if (list === null || here === null) return null;
+    const here = this.#list.places.value.get(id);
+    if (list === null || here === undefined) return null;
     const isWhole = list.scope.sort === "index" && list.scope.where === "" && !list.scope.discarded;
-    const group = isWhole ? this.groupHere.value : null;
-    return group === null ? { at: here + 1, of: list.total } : { at: here - group.first + 1, of: group.samples };
-  });
+    const group = isWhole && list.mode === "groups" ? groupAt(list, rowOf(list, here) ?? -1) : undefined;
+    return group === undefined ? { at: here + 1, of: list.total } : { at: here - group.first + 1, of: group.samples };
+  }
 
   /** A move that waits until the list knows the place of the sample. */
   #wish: { sample: string; by: number } | null = null;

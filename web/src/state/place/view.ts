@@ -23,9 +23,21 @@ export class ViewStore extends Store {
   /** True while the table has its default columns. */
   readonly isUsualTable = computed(() => this.session.place.now.value.columns === null && ownColumns("table") === null);
 
-  /** True for a default column of the table that no sample has: the table leaves it out. */
+  /** True for a default column of the table that tells no two samples apart: the table leaves it out. */
   readonly isIdle = (name: string): boolean =>
-    this.isUsualTable.value && name !== this.session.place.field.sort.value && this.isEmpty(name);
+    this.isUsualTable.value &&
+    name !== this.session.place.field.sort.value &&
+    (this.isEmpty(name) || this.#isSame(name));
+
+  /** True for a column that the run lacks, for one number, and for a status that no loaded sample has. */
+  #isSame(name: string): boolean {
+    const column = this.session.columns.named(name);
+    if (name === "prompt" || this.session.columns.all.value.length === 0) return false;
+    if (column === null) return true;
+    if (name !== "status") return column.kind === "number" && column.low !== null && column.low === column.high;
+    const pages = this.session.list.now.value?.pages.values() ?? [];
+    return [...pages].every((items) => items.every(({ status }) => status === "unknown"));
+  }
 
   /** True for a column of numbers without any value. */
   readonly isEmpty = (name: string): boolean => this.session.columns.named(name)?.is_empty === true;

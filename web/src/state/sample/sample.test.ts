@@ -5,7 +5,7 @@ import type { SampleReply, TurnsReply } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { settled } from "../../testing/page";
 import { part, reply, turn } from "../../testing/records";
-import { chooseRender } from "../browser/textOptions";
+import { choose } from "../browser/settings";
 
 const session = createSession();
 
@@ -67,8 +67,8 @@ it("blames no other sample for turns that could not be had", async () => {
 it("shows a prompt as it is divided now, whichever answer comes last", async () => {
   const { ask, answers } = waiting<SampleReply>();
   vi.mocked(api.getSample).mockImplementation(ask);
-  chooseRender({ promptAfter: "one" });
-  chooseRender({ promptAfter: "two" });
+  choose({ promptAfter: "one" });
+  choose({ promptAfter: "two" });
   answers[1]?.give({ ...long(ID), label: "two" });
   await settled();
   answers[0]?.give({ ...long(ID), label: "one" });

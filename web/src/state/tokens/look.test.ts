@@ -3,8 +3,9 @@ import * as api from "../../api";
 import { START } from "../../lib/address/address";
 import { usualScale } from "../../lib/tokens/scale";
 import { settled } from "../../testing/page";
-import { part, reply, turn } from "../../testing/records";
+import { part, reply, runItem, turn } from "../../testing/records";
 import { tokenPage } from "../../testing/tokens";
+import { runs } from "../runs";
 import { chooseTokens } from "../browser/tokenView";
 import { createSession } from "../session";
 
@@ -41,6 +42,20 @@ it("is in the address as soon as it is not the page's own choice", async () => {
   look.changeScale({ kind: "log" });
   expect(place.now.value).toMatchObject({ colour: "entropy", scales: { entropy: usualScale("log") } });
   expect([look.series.value?.name, look.scale.value?.kind]).toEqual(["entropy", "log"]);
+});
+
+it("is the log ratio at first where RLLoggingBoard's data is read", async () => {
+  runs.value = [runItem({ id: "r", format: "rl_logging_board" })];
+  await show("kl", "log_ratio");
+  expect(look.series.value?.name).toBe("log_ratio");
+  runs.value = [];
+});
+
+it("is one for all rows of the table where it has all values", async () => {
+  await show("kl", "entropy");
+  place.now.value = { ...place.now.value, tokensAs: "table" };
+  look.changeScale({ ends: "all" });
+  expect(Object.values(place.now.value.scales).map(({ ends }) => ends)).toEqual(["all", "all"]);
 });
 
 it("is what the reader preferred elsewhere, which the address then names, as far as the sample has it", async () => {

@@ -18,9 +18,16 @@ export interface Drawn {
   scale: TokenScale;
 }
 
+/** The first colour of runs whose own viewer begins with another one. */
+const COLOURS_OF: ReadonlyMap<string, string> = new Map([["rl_logging_board", "log_ratio"]]);
+
 export class TokenLookStore extends Store {
   /** The series that colours the tokens. */
-  readonly series = computed(() => this.session.tokens.now.value?.usual(this.session.place.field.colour.value) ?? null);
+  readonly series = computed(() => {
+    const { tokens, place, run } = this.session;
+    const wanted = place.field.colour.value || (COLOURS_OF.get(run.now.value?.format ?? "") ?? "");
+    return tokens.now.value?.usual(wanted) ?? null;
+  });
 
   /** The rows of the table: the chosen series that the sample has, else all series; the current one is first. */
   readonly rows = computed<readonly Series[]>(() => {
@@ -115,12 +122,17 @@ export class TokenLookStore extends Store {
   }
 
   changeScale(change: Partial<ScaleChoice>): void {
-    const [series, choice] = [this.series.peek(), this.scaleChoice.peek()];
-    if (series === null || choice === null) return;
-    const scale = { ...choice, ...change };
-    chooseScale(series.name, scale);
-    const { place } = this.session;
-    place.go({ scales: { ...place.now.peek().scales, [series.name]: scale } }, "replace");
+    const [series, { place }] = [this.series.peek(), this.session];
+    if (series === null) return;
+    // The table has a scale for each row: the ends of one are those of all, unless they are numbers.
+    const isOfAll = place.now.peek().tokensAs === "table" && change.ends !== undefined && change.ends !== "fixed";
+    const scales: Record<string, ScaleChoice> = {};
+    for (const row of isOfAll ? this.rows.peek() : [series]) {
+      const scale = { ...this.#choiceOf(row), ...change };
+      scales[row.name] = scale;
+      chooseScale(row.name, scale);
+    }
+    place.go({ scales: { ...place.now.peek().scales, ...scales } }, "replace");
   }
 
   /** Show a token, and put it into the address. */

@@ -3,6 +3,7 @@
 import { useSession } from "../../../state/useSession";
 import type { GroupItem, WireNumber } from "../../../api/types.gen";
 import { type Shared, without } from "../../../lib/diff/commonWords";
+import { shownPrompt } from "../../../state/browser/previews";
 import { bare } from "../../../lib/sample/preview";
 import { groupIds } from "../../../state/list/list";
 import { count, exact, figure, finite, score, toNumber } from "../../../lib/numbers/numbers";
@@ -73,7 +74,7 @@ export function GroupRow({ group, strips: { strips, isBeside }, isHere, at, canF
           {group.prompt.trim() === "" ? (
             <span class="quiet">(no prompt)</span>
           ) : (
-            <Text text={without(bare(group.prompt), common)} />
+            <Text text={without(shownPrompt(group.prompt), common)} />
           )}
         </span>
         <span class={style["strips"]}>

@@ -4,7 +4,7 @@ import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { NOTHING_SHARED, type Shared, sharedOf } from "../../../lib/diff/commonWords";
 import { commonBeside, NOTHING_COMMON } from "../../../lib/diff/commonInSamples";
-import { bare } from "../../../lib/sample/preview";
+import { shownPrompt } from "../../../state/browser/previews";
 import { groupPx } from "../../../lib/list/strips";
 import { groupAt, itemAt, type Listing } from "../../../state/list/list";
 import { PAGE } from "../../../state/list/pages";
@@ -166,7 +166,7 @@ function Drawn({ list }: { list: Listing }) {
 /** Words that all prompts of the first loaded page share; later pages do not change them. */
 function commonIn({ groups }: Listing): Shared {
   const [first] = groups.values();
-  return first === undefined ? NOTHING_SHARED : sharedOf(first, ({ prompt }) => bare(prompt));
+  return first === undefined ? NOTHING_SHARED : sharedOf(first, ({ prompt }) => shownPrompt(prompt));
 }
 
 function target(key: string, here: number | null, rows: number, inView: number): number | null {

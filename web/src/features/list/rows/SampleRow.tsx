@@ -9,6 +9,7 @@ import { exact, figure, score, signed, toNumber } from "../../../lib/numbers/num
 import { cellColour } from "../../../lib/colour/scales";
 import { sampleMark } from "../../../state/marks";
 import { JUDGEMENT, SHORT } from "../../../state/run/columns";
+import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { bare, ending, preview } from "../../../lib/sample/preview";
 import { isPlainPress } from "../../../state/place/place";
 import { type Preview, view } from "../../../state/browser/listView";
@@ -116,9 +117,9 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
             {others.length > 0 ? (
               others.map((name) => <Value key={name} name={name} value={valueOf(name)} />)
             ) : shown === "prompt" ? (
-              <Text text={preview(item.response).text} />
+              <Text text={preview(shownResponse(item.response)).text} />
             ) : (
-              <Text text={without(bare(item.prompt), common.prompts)} />
+              <Text text={without(shownPrompt(item.prompt), common.prompts)} />
             )}
           </small>
         </span>
@@ -132,14 +133,14 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
 
 /** The preview that the reader chose; the end of a response is aligned at the end of its line and cut at the left. */
 function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
-  const start = preview(item.response);
+  const start = preview(shownResponse(item.response));
   const isThought = shown === "response" && start.isThought;
   const text =
     shown === "response"
       ? without(start.text, common.responses)
       : shown === "end"
         ? ending(item)
-        : without(bare(item.prompt), common.prompts);
+        : without(shownPrompt(item.prompt), common.prompts);
   if (text.trim() === "") return <span class="quiet">(empty)</span>;
   if (shown === "end") {
     return (

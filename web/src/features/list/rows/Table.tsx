@@ -11,6 +11,7 @@ import { cellColour } from "../../../lib/colour/scales";
 import { sampleMark } from "../../../state/marks";
 import { JUDGEMENT } from "../../../state/run/columns";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
+import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { Divider } from "../../../ui/layout/Divider";
 import { onRow, valueText } from "./SampleRow";
 import { Text } from "../../../ui/text/Text";
@@ -18,9 +19,16 @@ import { harmless } from "../../../lib/text/invisible";
 import style from "./Table.module.css";
 
 export const ROW_PX = 28;
-const TEXT_PX = 320;
+const TEXT_PX = 240;
 const ID_PX = 180;
 const USUAL_PX = 112;
+const HEADINGS: ReadonlyMap<string, string> = new Map([
+  ["id", "Sample"],
+  ["label", "Ground truth"],
+  ["ref_response", "Reference"],
+]);
+/** Columns of texts, which are wide. */
+const TEXTS: ReadonlySet<string> = new Set(["response", "ref_response", "prompt"]);
 
 export interface TableColumns {
   /** The requested columns, in the order of the values. */
@@ -31,7 +39,7 @@ export interface TableColumns {
   minWidth: string;
 }
 
-const usualOf = (name: string): number => (name === "id" ? ID_PX : name === "response" ? TEXT_PX : USUAL_PX);
+const usualOf = (name: string): number => (name === "id" ? ID_PX : TEXTS.has(name) ? TEXT_PX : USUAL_PX);
 const widthOf = (name: string): number =>
   (Object.hasOwn(view.value.widths, name) ? view.value.widths[name] : undefined) ?? usualOf(name);
 
@@ -56,7 +64,13 @@ export function TableHead({ columns }: { columns: TableColumns }) {
       {columns.names.map((name) => {
         const key = name === "id" ? "index" : name === "response" ? "length" : name;
         const isHere = key === sort;
-        const words = name === "id" ? "Sample" : name === "response" ? "Response" : session.columns.label(name);
+        const words = HEADINGS.get(name) ?? session.columns.label(name);
+        if (name === "prompt")
+          return (
+            <div key={name} class={style["heading"]}>
+              <span class={`clip ${style["sort"]}`}>{words}</span>
+            </div>
+          );
         const order = key === "length" ? "length of the response" : key === "index" ? "the order of the run" : words;
         return (
           <div key={name} class={style["heading"]}>
@@ -119,14 +133,28 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
         onClick={onRow(session, item.id, valueOf)}
       >
         <span class={style["id"]}>{item.id}</span>
-        {columns.names.slice(1, -1).map((name) => (
-          <Cell key={name} name={name} value={valueOf(name)} />
-        ))}
+        {columns.names
+          .slice(1, -1)
+          .map((name) =>
+            name === "prompt" ? (
+              <PromptCell key={name} prompt={item.prompt} />
+            ) : (
+              <Cell key={name} name={name} value={valueOf(name)} />
+            ),
+          )}
         <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.response)) : undefined}>
-          <Text text={without(preview(item.response).text, common.responses)} />
+          <Text text={without(preview(shownResponse(item.response)).text, common.responses)} />
         </span>
       </a>
     </li>
+  );
+}
+
+function PromptCell({ prompt }: { prompt: string }) {
+  return (
+    <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(prompt)) : undefined}>
+      <Text text={shownPrompt(prompt)} />
+    </span>
   );
 }
 
@@ -138,7 +166,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
     <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
       {!isText && background !== null && <i style={{ background }} />}
       <span data-column={name} class="clip">
-        <Text text={valueText(session, name, value)} />
+        <Text text={name === "ref_response" ? preview(String(value ?? "")).text : valueText(session, name, value)} />
       </span>
     </span>
   );

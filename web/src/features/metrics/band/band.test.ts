@@ -14,7 +14,7 @@ describe("the band around a curve", () => {
   it("is between the extremes of groups in the place of percentiles, and the other way round", () => {
     expect(bandOf({ band: "p25-p75" }, true).text).toBe("min-max");
     expect(bandOf({ band: "min-max" }, false).text).toBe("p5-p95");
-    expect(bandsOf(true).map(([text]) => text)).toEqual(["0", "0.5", "1", "2", "min-max"]);
+    expect(bandsOf(true).map(([text]) => text)).toEqual(["0", "0.2", "0.5", "1", "2", "min-max"]);
   });
   it("says what it is", () => {
     expect(["", "2", "1.5", "p25-p75"].map((band) => wordsOfBand(bandOf({ band }, false)))).toEqual([

@@ -16,6 +16,7 @@ export const MOST_SCALE = 10;
 /** The usual bands, and their words. */
 const BANDS: readonly (readonly [text: string, words: string])[] = [
   ["0", "no band"],
+  ["0.2", "± 0.2 std"],
   ["0.5", "± 0.5 std"],
   ["1", "± std"],
   ["2", "± 2 std"],

@@ -32,7 +32,13 @@ const MOST_CHARS = 500_000;
 const QUICK_MS = 8;
 const SLOW_MS = 20;
 
-export function Transcript({ reply }: { reply: SampleReply }) {
+interface Props {
+  reply: SampleReply;
+  /** True below the table of tokens: the text then opens at its start. */
+  isBelow?: boolean;
+}
+
+export function Transcript({ reply, isBelow = false }: Props) {
   const session = useSession();
   const { source, notes } = reply;
   const shown = session.sample.pageOf(reply);
@@ -56,7 +62,7 @@ export function Transcript({ reply }: { reply: SampleReply }) {
   }, [turns, total, reply, numbers, from, isBeside]);
   const differences = useDifferences(reply);
   const isAll = drawn >= turns.length && isEnd;
-  const [article, end] = useEnd();
+  const [article, end] = useEnd(isBelow);
   const answered = (
     <>
       {nodesOf(response, drawn - prompt.turns.length)}

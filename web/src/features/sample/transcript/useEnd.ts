@@ -12,14 +12,15 @@ const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
  * While a sample is drawn, keep the end of its response in the window, until the reader moves. Returns the references
  * of what is drawn, and of the mark at the end of the response.
  */
-export function useEnd(): [RefObject<HTMLElement | null>, RefObject<HTMLDivElement | null>] {
+export function useEnd(isBelow: boolean): [RefObject<HTMLElement | null>, RefObject<HTMLDivElement | null>] {
   const session = useSession();
   const drawn = useRef<HTMLElement>(null);
   const end = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const content = drawn.current;
     const panes = [content?.closest<HTMLElement>("[data-scroll=sample]"), content?.closest<HTMLElement>("main")];
-    if (content === null || !settings.peek().openAtEnd || session.highlights.target.peek() !== null) return undefined;
+    if (content === null || isBelow || !settings.peek().openAtEnd || session.highlights.target.peek() !== null)
+      return undefined;
     let last = 0;
     const bring = (): void => {
       const pane = panes.find((one) => one && one.scrollHeight > one.clientHeight + 1);
@@ -45,6 +46,6 @@ export function useEnd(): [RefObject<HTMLElement | null>, RefObject<HTMLDivEleme
       for (const pane of panes) pane?.removeEventListener("scroll", look);
       for (const move of MOVES) removeEventListener(move, stop, true);
     };
-  }, [session]);
+  }, [session, isBelow]);
   return [drawn, end];
 }

@@ -7,6 +7,7 @@ import { type HeatRow, heatRow, telling } from "../../../lib/tokens/strip/heat";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import type { Session } from "../../../state/session";
 import type { Drawn } from "../../../state/tokens/look";
+import { settings } from "../../../state/browser/settings";
 import { useSession } from "../../../state/useSession";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
@@ -32,7 +33,8 @@ export function HeatView({ tokens, width }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const most = useMatch(NARROW) ? MOST_NARROW : MOST[place.field.tokensAs.value];
   const except = look.drawn.value?.series.name ?? "";
-  const rows = useMemo(() => telling(tokens, most, except), [tokens, most, except]);
+  const isFolded = settings.value.stripFolded;
+  const rows = useMemo(() => (isFolded ? [] : telling(tokens, most, except)), [tokens, most, except, isFolded]);
   const [scales, scheme] = [place.field.scales.value, useScheme()];
   const end = useRef<(() => void) | null>(null);
   useAfterFrame(() => {

@@ -9,6 +9,7 @@ import { inColumn } from "../../../lib/tokens/sample/readable";
 import type { TokenSample } from "../../../lib/tokens/sample/tokenSample";
 import { meanAndMost } from "../../../lib/tokens/strip/strip";
 import { reaching } from "../../../lib/tokens/scale";
+import { choose, settings } from "../../../state/browser/settings";
 import type { Session } from "../../../state/session";
 import { useAfterFrame } from "../../../ui/hooks/useAfterFrame";
 import { useScheme } from "../../../ui/hooks/useScheme";
@@ -55,12 +56,22 @@ export function StripView({ tokens }: { tokens: TokenSample }) {
   if (drawn === null) return null;
   const { series } = drawn;
   const at = look.chosen.value;
+  const isFolded = settings.value.stripFolded;
   return (
     <div class={style["strip"]} data-form={session.place.field.tokensAs.value}>
       <span class={style["name"]} title={harmless(series.about)}>
         {harmless(series.title)}
         <small>mean {score(mean)}</small>
         <small>max {score(most)}</small>
+        <button
+          type="button"
+          class={style["fold"]}
+          aria-expanded={!isFolded}
+          title={isFolded ? "Show the rows of other series" : "Fold the rows of other series"}
+          onClick={() => choose({ stripFolded: !isFolded })}
+        >
+          {isFolded ? "▸ rows" : "▾ rows"}
+        </button>
       </span>
       <div
         class={style["plot"]}

@@ -7,8 +7,6 @@ import { harmless } from "../../../lib/text/invisible";
 import { escaped, inColumn } from "../../../lib/tokens/sample/readable";
 import { tint, type TokenScale } from "../../../lib/tokens/scale";
 import type { Series, TokenSample } from "../../../lib/tokens/sample/tokenSample";
-import { worst } from "../../../lib/tokens/worst";
-import type { Session } from "../../../state/session";
 import { announce } from "../../../ui/overlay/announce";
 import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
 import { useRows } from "../../../ui/hooks/useRows";
@@ -41,9 +39,10 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
   const reveal = (token: number): void => drawn.reveal(token - first);
   const begin = useRef(reveal);
   begin.current = reveal;
-  // The table begins at the current token, or at the worst token of the current series.
+  // The table begins at its first token, or shows the current one.
   useLayoutEffect(() => {
-    const token = look.current.peek()?.token ?? Math.max(first, worstIn(session, tokens));
+    const token = look.current.peek()?.token;
+    if (token === undefined) return;
     const view = (scroller.current?.clientWidth ?? 0) - namesPx;
     begin.current(Math.min(tokens.count - 1, token + Math.max(0, Math.floor(view / COLUMN_PX) - 1)));
     begin.current(token);
@@ -111,13 +110,6 @@ export function TableView({ tokens }: { tokens: TokenSample }) {
       ))}
     </div>
   );
-}
-
-/** The worst token of the current series; without one the first that is trained. */
-function worstIn({ tokenLook: look }: Session, tokens: TokenSample): number {
-  const series = look.series.peek();
-  const [token] = series === null ? [] : worst(series, tokens.trained, 1);
-  return token ?? tokens.trained.indexOf(1);
 }
 
 /** The token that a key leads to; null for another key. */
