@@ -133,12 +133,12 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
     page.keyboard.press("n")
     page.keyboard.type("<b>odd</b> & long")
-    expect(page.get_by_text("Ctrl Enter keeps, Esc puts aside")).to_be_visible()
+    expect(page.get_by_text("Ctrl Enter saves, Esc cancels")).to_be_visible()
     field = page.get_by_role("textbox", name="Note on this sample")
     page.keyboard.press("Escape")
     expect(field).to_have_count(0)
     page.keyboard.press("n")
-    expect(field).to_have_value("<b>odd</b> & long")  # what was put aside
+    expect(field).to_have_value("<b>odd</b> & long")  # what was written
     expect(page.get_by_text("restored draft")).to_be_visible()
     page.keyboard.press("ArrowRight")  # moves in the note, not to the next sample
     with kept(page):
