@@ -81,7 +81,7 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
     by_kl = rolloupe("query", board, "--sort", "derived.max_kl", "--desc", "--where", "derived.max_kl > 0", "--json")
     assert len(ids_of(target)) == 5 and ids_of(target) == [line["id"] for line in by_kl.lines][:5]
     worst = data_of(target)
-    assert (worst["measure"], worst["measure_title"]) == ("max_kl", "Max KL")
+    assert (worst["measure"], worst["measure_title"]) == ("max_kl", "Max token KL")
     assert worst["about"] == "Samples of gen_train_toy: all splits, all steps."
     assert worst["part"] == f"The 5 worst of {len(rolloupe('query', board, '--json').lines)} samples."
     with package.open(board, index_dir=tmp_path / "index") as runs:

@@ -13,6 +13,8 @@ STEPS, GROUPS, MEMBERS = 40, 8, 8
 
 Change = Callable[[dict[str, Any], int, np.random.Generator], None]
 """Changes a sample of a step before it is written."""
+Grouped = Callable[[list[dict[str, Any]], int, np.random.Generator], None]
+"""Changes the samples of a group at a step."""
 
 
 def write(
@@ -22,16 +24,19 @@ def write(
     rate: Callable[[int], float] = lambda step: 0.5,
     held_out: Callable[[int], float] | None = None,
     change: Change = lambda sample, step, random: None,
+    grouped: Grouped = lambda samples, step, random: None,
     metrics: Callable[[int, np.random.Generator], dict[str, float]] = lambda step, random: {},
     steps: int = STEPS,
+    config: dict[str, Any] | None = None,
 ) -> Path:
     """Write a run whose answers are correct at some rate by step; `held_out` is the rate of an evaluation."""
     random = np.random.default_rng(seed)
-    with Recorder(folder, code=None) as run:
+    with Recorder(folder, code=None, config=config) as run:
         for step in range(steps):
             for group in range(GROUPS):
                 level = 0.3 * random.standard_normal()
-                for index in range(MEMBERS):
+                samples = []
+                for _ in range(MEMBERS):
                     correct = float(random.random() < np.clip(rate(step) + level, 0, 1))
                     words = random.choice(WORDS, random.integers(20, 60))
                     sample: dict[str, Any] = {
@@ -39,6 +44,9 @@ def write(
                         "response_tokens": len(words), "metrics": {"correct": correct},
                     }  # fmt: skip
                     change(sample, step, random)
+                    samples.append(sample)
+                grouped(samples, step, random)
+                for index, sample in enumerate(samples):
                     run.sample(step=step, group=str(group), index=index, **sample)
             if held_out is not None and step % 2 == 0:
                 for index in range(64):

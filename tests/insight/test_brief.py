@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from rolloupe.demo import RUNS
 from rolloupe.insight.brief import Brief, windows_of
 from rolloupe.questions import BriefQuery
 from tests.insight.briefed import write
+from tests.insight.planted_runs import RUNS as RUNS_OF_TEN_KINDS
 
 
 def brief_of(folder: Path, index_dir: Path) -> Brief:
@@ -104,6 +106,17 @@ def test_windows_have_means_by_samples_and_the_noise_of_their_steps() -> None:
     assert windows.width == 2 and windows.means == pytest.approx([0.25] * 19)
     assert windows.error == pytest.approx(1 / 0.6745 / math.sqrt(2))
     assert windows_of([0], np.ones(1), np.full(1, 64.0), np.full(1, 0.5)).error == pytest.approx(0.5 / 8 * math.sqrt(2))
+
+
+@pytest.mark.slow
+def test_what_is_planted_in_runs_of_ten_kinds_is_said_first(tmp_path: Path) -> None:
+    missed = []
+    for number, planted in enumerate(RUNS_OF_TEN_KINDS):
+        run = write(tmp_path / str(number), 1000 + number, **planted.how)
+        first = brief_of(run, tmp_path / "index").sentences[0]
+        if not re.search(planted.words, first.text):
+            missed.append((planted.kind, first.text))
+    assert len(missed) <= 2, missed
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
+from rolloupe.mcp.tools.compare_rewards import COMPARE_REWARDS, CompareRewardsArguments
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write
@@ -102,7 +103,7 @@ def test_two_runs_are_compared_in_words_and_numbers(pair: Path, tmp_path: Path) 
         assert "common, or none in this window" in rolloupe.compare_rewards(plain, better, step_min=900).text
         early = rolloupe.compare_rewards(plain, better, step_min=0, step_max=20)
         assert early.since is None or early.since <= 20
-        assert "One seed" not in groups.text
+        assert "One seed on one side: this is about these runs, not their recipes." in groups.text
 
 
 def test_few_steps_prompts_that_are_shared_in_part_and_huge_rewards_are_compared_too(tmp_path: Path) -> None:
@@ -126,5 +127,34 @@ def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
     assert told.code == 0 and told.out.startswith("better earns ")
     (found,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", *index).lines
     assert (found["better"], found["paired"]) == ("better", True) and len(found["curves"]) == 2
+    (early,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", "--steps", "2:12", *index).lines
+    assert early["steps"] == [2, 12]
     refused = command("compare", pair, *index)
-    assert refused.code == 2 and "choose two runs" in refused.err
+    assert refused.code == 2 and "choose two runs, or runs of two recipes: these 3 are of 3" in refused.err
+
+
+@pytest.fixture(scope="module")
+def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two recipes of two seeds each, and a run without a configuration."""
+    folder = tmp_path_factory.mktemp("seeds")
+    for rate, lr in ((0.3, "1e-6"), (0.7, "3e-6")):
+        for seed in (1, 2):
+            name = f"lr{lr}-s{seed}"
+            config = {"optim": {"lr": lr}, "trainer": {"seed": seed, "output_dir": f"/out/{name}"}}
+            write(folder / name, seed, rate=lambda step, rate=rate: rate, steps=20, config=config)
+    return folder
+
+
+def test_runs_that_differ_in_their_seeds_alone_are_one_recipe(seeds: Path, tmp_path: Path) -> None:
+    told = command("compare", seeds, "--index-dir", tmp_path)
+    assert told.code == 0 and told.out.startswith("The recipe of lr3e-6-s1 (2 seeds) earns ")
+    with rolloupe.open(seeds, index_dir=tmp_path) as runs:
+        one, two, three, four = runs
+        found = rolloupe.compare_rewards([one, two], [three, four])
+        assert found.recipes and found.better == three.id and "not their recipes" not in found.text
+        mixed = rolloupe.compare_rewards([one, three], [two, four])
+        assert not mixed.recipes
+        alone = rolloupe.compare_rewards([one, two], [three])
+        assert not alone.recipes and "recipe of" not in alone.text
+        page = COMPARE_REWARDS.answer(runs, CompareRewardsArguments())
+        assert page.facts["text"] == found.text and len([*page.rows]) == 20

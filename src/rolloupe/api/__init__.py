@@ -4,7 +4,7 @@ It answers no question itself: every method calls one function of `rolloupe.quer
 """
 
 from rolloupe.api.arguments import Where, at_most, sample_query, within
-from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves, compare_rewards
+from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, compare_curves, compare_rewards, sides_of
 from rolloupe.api.results import RawRecord
 from rolloupe.api.run import Run
 from rolloupe.api.runs import AnyPath, Runs, open, runs_at  # noqa: A004 - users call it as rolloupe.open
@@ -24,5 +24,6 @@ __all__ = [
     "open",
     "runs_at",
     "sample_query",
+    "sides_of",
     "within",
 ]

@@ -152,6 +152,17 @@ def compare(runs: Sequence[Run], *, all_keys: bool = False) -> ConfigComparison:
     )
 
 
+def sides_of(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the two sides of a comparison: two runs, or the runs of two recipes. Raises `BadQuery` for other runs.
+
+    Runs whose configurations differ in their seeds alone are of one recipe.
+    """
+    from rolloupe.insight import comparison
+
+    by_opened = {run._opened(): run for run in runs}  # noqa: SLF001 - the same package
+    return [[by_opened[opened] for opened in side] for side in comparison.sides_of([*by_opened])]
+
+
 def compare_rewards(
     first: "Run | Sequence[Run]", second: "Run | Sequence[Run]", *, split: str = "train",
     step_min: int | None = None, step_max: int | None = None,

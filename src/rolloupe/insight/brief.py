@@ -13,9 +13,10 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import CurveName, RunCurves, counted, step_noise
+from rolloupe.insight.curves import CurveName, RunCurves, counted, noise_of_trend, step_noise
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
+from rolloupe.insight.lint.rule import BrokenRule, RunLint
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer
 from rolloupe.query.records import StepSummary
@@ -36,6 +37,11 @@ WINDOWS = 10
 """A window has a tenth of the steps."""
 VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not say which answers are correct"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
+CAUSES = {"truncated_rise"}
+"""Rules about curves that say why a reward falls: they come before it."""
+LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
+"""Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
+SHARE = 0.05
 OWN = {"reward_collapse", "eval_down"}
 """Rules about curves that the sentences about the reward and about evaluations replace."""
 
@@ -106,6 +112,8 @@ class Windows(NamedTuple):
 
     steps: list[int]
     width: int
+    trend: float
+    """The mean of the last third less that of the first, in standard errors."""
     means: Floats
     """One for each step at which a window begins."""
     error: float
@@ -115,6 +123,13 @@ class Windows(NamedTuple):
     def ends(self) -> tuple[float, float]:
         """The means of the first and the last window."""
         return float(self.means[0]), float(self.means[-1])
+
+    @property
+    def change(self) -> int:
+        """1 if the curve rose, -1 if it fell, 0 without a clear change: between its ends, or between its thirds."""
+        early, late = self.ends
+        clear = max(abs(late - early) / self.error, abs(self.trend)) > CHANGE
+        return int(np.sign(late - early)) if clear and self.trend * (late - early) > 0 else 0
 
     @property
     def best(self) -> float:
@@ -146,8 +161,11 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
     of_samples = float(np.median(deviations / np.sqrt(weights)))
-    of_steps = step_noise(values) if len(values) > 5 else 0.0
-    return Windows([*map(int, steps)], width, means, max(of_samples, of_steps, 1e-12) * float(np.sqrt(2 / width)))
+    of_steps = min(step_noise(values), noise_of_trend(values)) if len(values) > 5 else 0.0
+    noise, third = max(of_samples, of_steps, 1e-12), max(1, len(steps) // 3)
+    early, late = sums[third] / counts[third], (sums[-1] - sums[-1 - third]) / (counts[-1] - counts[-1 - third])
+    trend = float((late - early) / noise / np.sqrt(2 / third))
+    return Windows([*map(int, steps)], width, trend, means, noise * float(np.sqrt(2 / width)))
 
 
 def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
@@ -171,8 +189,8 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
         change = f"{_change(best, late)}{windows.over}{share}"
         text = f"The reward was best at step {peak} and has fallen since: {change}."
         rank, first = 0, windows.best_step
-    elif abs(late - early) > CHANGE * windows.error:
-        word, rank = ("rose", 6) if late > early else ("fell", 1)
+    elif windows.change:
+        word, rank = ("rose", 6) if windows.change > 0 else ("fell", 1)
         text = f"The reward {word} from {_figure(early)} to {_figure(late)}{windows.over}; it is best at step {peak}."
     else:
         text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}{windows.over}."
@@ -222,7 +240,7 @@ def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
         rank, begin = 1, windows.best_step
         change = _change(windows.best, late, _share)
         text = f"was best at step {begin} and has fallen since: {change} correct{windows.over}."
-    elif late - early > CHANGE * windows.error:
+    elif windows.change > 0:
         rank, text = STEADY - 1, f"rose from {_share(early)} to {_share(late)} correct{windows.over}."
     else:
         rank, text = STEADY, _change(early, late, _share)
@@ -237,29 +255,42 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     for finding in suspects[:1]:
         evidence = Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
         title = finding.title[:1].upper() + finding.title[1:]
+        rank = 2 + kinds.index(finding.kind)
+        if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
+            text = f"{finding.text.partition('; ')[0]}; {VERDICTS[finding.kind]}."
+            yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
+            return
         shares = f"{100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
         paid = "paid" if finding.effect >= 0 else "punished by"
         text = f"{title} in {shares}, {paid} {abs(finding.effect):.2g} over siblings; {VERDICTS[finding.kind]}."
-        rank = 2 + kinds.index(finding.kind)
         yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
 
 
+NEARLY_ALL = 0.995
+
+
 def _data(run: OpenRun) -> Iterator[Ranked]:
-    for broken in lint(run, LintQuery()).broken[:1]:
-        if broken.is_certain:
-            evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-            yield 1, BriefSentence(text=broken.text, kind="data", evidence=evidence)
+    found = lint(run, LintQuery())
+    said = [one for one in found.broken if one.is_certain or _is_common(one, found)]
+    for broken in said[:1]:
+        evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
+        yield 1 if broken.is_certain else 3, BriefSentence(text=broken.text, kind="data", evidence=evidence)
+
+
+def _is_common(broken: BrokenRule, found: RunLint) -> bool:
+    return broken.rule in LOOKS and broken.count >= SHARE * found.samples
 
 
 def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
     """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint."""
-    for rule, alarm in check(RunCurves(run), OWN).raised[:1]:
+    raised = sorted(check(RunCurves(run), OWN).raised, key=lambda one: one.rule.name not in CAUSES)
+    for rule, alarm in raised[:1]:
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
             descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
-        rank = 1 if rule.severity == "error" else 4 if is_first else 8
+        rank = -1 if rule.name in CAUSES else 1 if rule.severity == "error" else 4 if is_first else 8
         yield rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence)
 
 

@@ -60,7 +60,9 @@ class RewardComparison(Struct, frozen=True, kw_only=True):
     """The rewards of two runs, or of two groups of runs, compared over a window of steps."""
 
     runs: list[list[str]]
-    """The ids of the runs of both sides."""
+    """The ids of the runs of both sides; empty for runs of one recipe, or of more than two."""
+    recipes: bool
+    """True if each side is several runs of one recipe: their configurations differ in their seeds alone."""
     text: str
     """What it says, in one sentence or two."""
     better: str
@@ -228,12 +230,29 @@ def compare_rewards(
         interval = Interval(-interval.mean, -interval.high, -interval.low)
     result = RewardComparison(
         runs=[[run.id for run in side] for side in (first, second)], text="", better=better,
+        recipes=all(len(side) > 1 and len(query.recipes(side)) == 1 for side in (first, second)),
         difference=interval and interval.mean, low=interval and interval.low, high=interval and interval.high,
         since=None if place is None or not better else int(whole.steps[place]), split=split,
         steps=(int(window.steps[0]), int(window.steps[-1])) if len(window.steps) else None, paired=whole.paired,
         curves=[SideCurve(steps=whole.steps.tolist(), means=side.tolist()) for side in (whole.first, whole.second)],
     )  # fmt: skip
     return replace(result, text=_text(result, first, second))
+
+
+def sides_of(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
+    """Return the sides of a comparison: two runs, or the runs of two recipes. Raises `BadQuery` for other runs."""
+    sides = [[run] for run in runs] if len(runs) == 2 else query.recipes(runs)
+    if len(sides) != 2:
+        raise BadQuery(f"choose two runs, or runs of two recipes: these {len(runs)} are of {len(sides)}")
+    return sides
+
+
+def not_compared(split: str) -> RewardComparison:
+    """Return the answer about runs of more recipes than two, which are compared two by two."""
+    return RewardComparison(
+        runs=[], recipes=False, text="", better="", difference=None, low=None, high=None, since=None, split=split,
+        steps=None, paired=False, curves=[],
+    )  # fmt: skip
 
 
 def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> Differences:
@@ -285,18 +304,28 @@ def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[O
     over = f"over steps {result.steps[0]} to {result.steps[1]}"
     if result.difference is None or result.low is None or result.high is None:
         return f"Too few common steps to tell {over}: at least {LEAST_STEPS} are needed."
-    names = [
-        side[0].info.name if len(side) == 1 else f"{side[0].info.name} and {len(side) - 1} more"
-        for side in (first, second)
-    ]
+    names = [_name(side, is_recipe=result.recipes) for side in (first, second)]
     interval = f"95 % interval {result.low:+.3g} to {result.high:+.3g}"
     if not result.better:
-        return (
-            f"Neither run is better {over}: {names[0]} earns {result.difference:+.3g} against {names[1]} ({interval})."
-        )
+        noun = "recipe" if result.recipes else "run" if len(first) == len(second) == 1 else "side"
+        earned = f"{names[0]} earns {result.difference:+.3g} against {names[1]}"
+        return f"Neither {noun} is better {over}: {earned} ({interval})."
     if result.better == second[0].id:
         names.reverse()
     since = "" if result.since is None else f"; they part for good at step {result.since}"
-    alone = len(first) == len(second) == 1
-    scope = " One seed each: this is about these two runs, not their recipes." if alone else ""
-    return f"{names[0]} earns {result.difference:.3g} more than {names[1]} {over} ({interval}){since}.{scope}"
+    scope = " This is about these runs, not their recipes: the configurations of a side differ in more than the seed."
+    if result.recipes:
+        scope = ""
+    elif len(first) == len(second) == 1:
+        scope = " One seed each: this is about these two runs, not their recipes."
+    elif len(first) == 1 or len(second) == 1:
+        scope = " One seed on one side: this is about these runs, not their recipes."
+    better = names[0][:1].upper() + names[0][1:] if result.recipes else names[0]
+    return f"{better} earns {result.difference:.3g} more than {names[1]} {over} ({interval}){since}.{scope}"
+
+
+def _name(side: Sequence[OpenRun], *, is_recipe: bool) -> str:
+    name = side[0].info.name
+    if is_recipe:
+        return f"the recipe of {name} ({len(side)} seeds)"
+    return name if len(side) == 1 else f"{name} and {len(side) - 1} more"

@@ -1,7 +1,7 @@
 """The curves that rules look at, and the alarms that rules raise about them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query import CurveOptions, CurveQuery
+from rolloupe.query import CurveOptions, CurveQuery, SampleQuery
 from rolloupe.tokens import Floats
 
 
@@ -32,6 +32,11 @@ class CurveName(Struct, frozen=True):
 def step_noise(values: Floats) -> float:
     """Return the standard deviation of a curve's noise, from the differences of neighbours, robust against jumps."""
     return float(np.median(np.abs(np.diff(values)))) / 0.6745 / 2**0.5
+
+
+def noise_of_trend(values: Floats) -> float:
+    """Return the same for a curve that rises or falls: from the differences of those differences."""
+    return float(np.median(np.abs(np.diff(values, 2)))) / 0.6745 / 6**0.5
 
 
 class History(NamedTuple):
@@ -97,6 +102,15 @@ class RunCurves:
             return [judge.split for judge in query.judges(self._run)]
         first = next((split.name for split in query.splits(self._run, quick=True)), "train")
         return list(dict.fromkeys(discard.reason for discard in query.discards(self._run, first)))
+
+    def at_token(self, alarm: "Alarm", curves: Iterable["Candidate"]) -> "Alarm":
+        """Return an alarm that leads to the greatest value of a token series at its steps, if samples have tokens."""
+        for kind, series, _ in curves:
+            if kind == "token" and self.curve(kind, series, "max") is not None:
+                shown = SampleQuery(step_min=alarm.first_step, step_max=alarm.last_step)
+                for worst in query.worst_tokens(self._run, shown, series, limit=1).tokens:
+                    return alarm._replace(sample=str(worst.key), token=worst.token, series=series)
+        return alarm
 
     def wrong(self, split: str) -> str:
         """Return the filter of the wrong answers of a split; of the first split by default."""
@@ -170,6 +184,12 @@ class Alarm(NamedTuple):
     """The curves that show it; none for an alarm about the samples themselves."""
     discarded: bool = False
     """True if the samples that show it were discarded."""
+    sample: str = ""
+    """The sample with the token that shows it best; empty without a token."""
+    token: int | None = None
+    """The place of that token in the sample."""
+    series: str = ""
+    """The token series that it has the greatest value of."""
 
 
 Look = Callable[[RunCurves], Iterator[Alarm]]

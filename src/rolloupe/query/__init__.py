@@ -124,7 +124,14 @@ from rolloupe.query.samples.pages import (
     whole_samples,
     with_length,
 )
-from rolloupe.query.several_runs.configs import ConfigRow, ConfigTable, config_differences, config_table, run_groups
+from rolloupe.query.several_runs.configs import (
+    ConfigRow,
+    ConfigTable,
+    config_differences,
+    config_table,
+    recipes,
+    run_groups,
+)
 from rolloupe.query.several_runs.curves import GroupCurve, MetricValues, group_curve, metric_values, runs_catalogue
 from rolloupe.query.steps.moments import columns, discarded_among, discards, needs_tokens, series
 from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, groups, newest, splits, steps, value_names

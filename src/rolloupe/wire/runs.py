@@ -237,6 +237,11 @@ class AlarmItem(Struct, kw_only=True):
     """The curves that show it; empty for an alarm about the samples themselves."""
     discarded: bool
     """True if the samples that show it were discarded."""
+    sample: str
+    """The sample with the token that shows it best; empty without a token."""
+    token: int | None
+    series: str
+    """The token series that the token has the greatest value of."""
 
 
 class AlarmsReply(Struct, kw_only=True):

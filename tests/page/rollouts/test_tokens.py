@@ -563,7 +563,7 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     expect(tokens).to_have_title(re.compile("^toy · Tokens"))
     by_step = asked(token_viewer, "token-steps?split=train&series=kl")
     region = tokens.get_by_role("region", name="By step")
-    expect(region.get_by_role("img", name="Mean KL over 3 steps")).to_be_visible()
+    expect(region.get_by_role("img", name="Mean token KL over 3 steps")).to_be_visible()
     mean = region.locator("dl").get_by_text("mean over tokens").locator("xpath=following-sibling::dd")
     expect(mean).to_have_text(f"{by_step['mean'][2]:#.3g}")
     tokens.keyboard.press("[")

@@ -27,8 +27,8 @@ export const getSharedPrompts = (
   query: Page & { split: string; step: number; sort: string },
 ): Promise<SharedPromptsReply> => get(["compare", "prompts"], { run: runs, ...query });
 
-/** Which of two runs earns the higher reward, over the second half of their common steps. */
-export const getRewardComparison = (runs: readonly [string, string], split: string): Promise<RewardComparison> =>
+/** Which of two runs, or of two recipes, earns the higher reward, over the second half of their common steps. */
+export const getRewardComparison = (runs: readonly string[], split: string): Promise<RewardComparison> =>
   get(["compare", "rewards"], { run: runs, split });
 
 /** A metric in each run. The answer may cover only some runs; the next request continues with the others. */

@@ -77,8 +77,10 @@ export interface Progress {
 
 /** The rewards of two runs, or of two groups of runs, compared over a window of steps. */
 export interface RewardComparison {
-  /** The ids of the runs of both sides. */
+  /** The ids of the runs of both sides; empty for runs of one recipe, or of more than two. */
   runs: string[][];
+  /** True if each side is several runs of one recipe: their configurations differ in their seeds alone. */
+  recipes: boolean;
   /** What it says, in one sentence or two. */
   text: string;
   /** The first run of the side with the higher mean reward; empty if the interval includes zero. */
@@ -390,6 +392,11 @@ export interface AlarmItem {
   curves: CurveName[];
   /** True if the samples that show it were discarded. */
   discarded: boolean;
+  /** The sample with the token that shows it best; empty without a token. */
+  sample: string;
+  token: number | null;
+  /** The token series that the token has the greatest value of. */
+  series: string;
 }
 
 /** A curve that an alarm is about; see `CurveQuery`. */

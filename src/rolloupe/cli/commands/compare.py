@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.options import JSON, command
+from rolloupe.cli.options import JSON, StepRange, command, steps_of
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import dumps, tell
 from rolloupe.errors import BadQuery
@@ -21,10 +21,14 @@ if TYPE_CHECKING:
 class CompareOptions:
     """Which runs to compare, and over which steps."""
 
-    ids: tuple[str, ...] = option((), "A run, by its id. Give two, unless two runs are there.", "ID", flags=("--run",))
+    ids: tuple[str, ...] = option(
+        (), "A run, by its id; two runs, or those of two recipes. Default: all.", "ID", flags=("--run",)
+    )
     split: str = option("train", "The split whose rewards are compared.", "NAME")
-    step_min: int | None = option(None, "The first step. Default: the middle of the common steps.", "N")
-    step_max: int | None = option(None, "The last step, inclusive.", "N")
+    steps: StepRange = option(
+        None, "Only these steps, both ends included. Default: the second half of the common steps.", "A:B",
+        convert=steps_of,
+    )  # fmt: skip
     as_json: bool = option(False, **JSON)
 
 
@@ -35,29 +39,35 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
     The difference is that of the mean rewards over the second half of the steps that both runs have, or over the steps
     that you choose; where both answer the same prompts at a step, only these are compared. Its 95 % interval takes into
     account that neighbouring steps are alike. One run of each recipe says nothing about the recipes: a different seed
-    may reverse the result.
+    may reverse the result. Runs whose configurations differ in their seeds alone are one recipe: of more than two runs,
+    those of one recipe are compared with those of the other.
 
-    With --json, the object has runs, text, better (the id of the better run, empty if the interval includes zero),
-    difference (of the better run over the other), low, high, since (null if the runs do not part), split, steps, paired
-    and curves (the mean reward of each run at each common step).
+    With --json, the object has runs, recipes (true if each side is several seeds of one recipe), text, better (the id
+    of the better run, empty if the interval includes zero), difference (of the better run over the other), low, high,
+    since (null if the runs do not part), split, steps, paired and curves (the mean reward of each run at each common
+    step).
 
     Examples:
       rolloupe compare RUN_A RUN_B  # Which of two runs is better?
       rolloupe compare RUNS_DIR --run a --run b  # Two of several runs
+      rolloupe compare RUNS_DIR --steps 100:200  # All seeds of two recipes, over some steps
       rolloupe compare RUNS_DIR --run a --run b --json | jq .difference  # For a program
     """
     from rolloupe.api import compare_rewards
 
     with opened(place) as runs:
-        first, second = _two(runs, asked.ids)
-        found = compare_rewards(first, second, split=asked.split, step_min=asked.step_min, step_max=asked.step_max)
+        first, second = _sides(runs, asked.ids)
+        low, high = asked.steps or (None, None)
+        found = compare_rewards(first, second, split=asked.split, step_min=low, step_max=high)
         tell(dumps(msgspec.to_builtins(found)) if asked.as_json else found.text)
         return OK if found.difference is not None else NOTHING
 
 
-def _two(runs: "Runs", ids: tuple[str, ...]) -> "tuple[Run, Run]":
-    chosen = [runs.run(run_id) for run_id in ids] if ids else [*runs]
-    if len(chosen) != 2:
+def _sides(runs: "Runs", ids: tuple[str, ...]) -> "list[list[Run]]":
+    from rolloupe.api import sides_of
+
+    try:
+        return sides_of([runs.run(run_id) for run_id in ids] if ids else [*runs])
+    except BadQuery as error:
         names = ", ".join(run.id for run in runs[:20])
-        raise BadQuery(f"choose two runs: --run A --run B. There are {len(runs)}: {names}")
-    return chosen[0], chosen[1]
+        raise BadQuery(f"{error}. Next: --run A --run B. The runs are {names}") from None

@@ -2,4 +2,4 @@
 
 from rolloupe.derive.base import KL, DerivedMetric, largest, of_series
 
-METRIC = DerivedMetric("max_kl", 2, "Max KL", unit="nats", of_tokens=of_series(KL, largest))
+METRIC = DerivedMetric("max_kl", 2, "Max token KL", unit="nats", of_tokens=of_series(KL, largest))

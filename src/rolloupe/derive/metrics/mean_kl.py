@@ -2,4 +2,4 @@
 
 from rolloupe.derive.base import KL, DerivedMetric, mean, of_series
 
-METRIC = DerivedMetric("mean_kl", 1, "Mean KL", unit="nats", of_tokens=of_series(KL, mean))
+METRIC = DerivedMetric("mean_kl", 1, "Mean token KL", unit="nats", of_tokens=of_series(KL, mean))

@@ -117,19 +117,20 @@ NOISE = 2.0
 """How many standard errors a rise exceeds its threshold by: shares of few samples are coarse."""
 
 
-def _rise(name: str, title: str, metric: str, noun: str, rise: float) -> Rule:
+def _rise(name: str, title: str, metric: str, noun: str, rise: float, kind: str = "sample") -> Rule:
     """Return the rule that a share rises from the first fifth of the steps to the last."""
 
     def look(source: RunCurves) -> Iterator[Alarm]:
-        curve = enough(source.curve("sample", metric, "mean"), LEAST_STEPS, metric)
+        curve = enough(source.curve(kind, metric), LEAST_STEPS, f"{metric} samples" if kind == "share" else metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
         if late > 2 * early and late > early + rise + noise:
             yield Alarm(
                 f"{noun} rise to {late:.0%}",
                 f"in the last fifth of the steps; {early:.0%} in the first",
-                *curve.late_steps(), where=f"{metric} > {early + rise:.2g}", sort=metric,
-                curves=(CurveName("sample", metric),),
+                *curve.late_steps(),
+                where=f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}",
+                sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),
             )  # fmt: skip
 
     words = (
@@ -141,3 +142,4 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float) -> Rule:
 
 REPEATED_TEXT = _rise("repeated_text", "Repeated text", "derived.repeated_4grams", "Repeated 4-grams", 0.1)
 UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)
+TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, "share")

@@ -179,9 +179,11 @@ class SpikeRule(NamedTuple):
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
-        title = f"{self.noun} spikes at {steps}"
-        text = f"{name.name} is {worst:.3g}, {worst / usual:.3g} times the median before"
-        return Alarm(title, text, first, last, where=self._where(source, first, last), sort=self.sort, curves=(name,))
+        title = f"{whose(self.noun, name)} spikes at {steps}"
+        text = f"{said_of(name)} is {worst:.3g}, {worst / usual:.3g} times the median before"
+        where = self._where(source, first, last)
+        alarm = Alarm(title, text, first, last, where=where, sort=self.sort, curves=(name,))
+        return source.at_token(alarm, self.candidates) if self.sort else alarm
 
     def _where(self, source: RunCurves, first: int, last: int) -> str:
         """Return the filter of the samples that exceed the usual maximum of a step; empty if no sample does."""
@@ -203,15 +205,58 @@ class SpikeRule(NamedTuple):
         return Rule(name, title, words, self.look)
 
 
+def whose(noun: str, name: CurveName) -> str:
+    """Return a noun that tells a KL that the trainer logged from that of the recorded tokens, which is another one."""
+    if not noun.endswith("KL"):
+        return noun
+    noun = noun[:1].lower() + noun[1:] if noun[1:2].islower() else noun
+    return f"The trainer's {noun}" if name.kind == "trainer" else f"Token {noun}"
+
+
+def said_of(name: CurveName) -> str:
+    """Return the name of a curve in a sentence, with what it is about."""
+    if name.kind == "trainer":
+        return f"the trainer's {name.name}"
+    return f"{name.name} of the recorded tokens" if name.kind == "token" else name.name
+
+
 GRAD_NORM = SpikeRule("The gradient norm", [], r"(^|/)grad(ient)?_?norm(/mean)?$", 8, 6).rule(
     "grad_norm_spike", "Gradient norm spikes"
 )
-KL = SpikeRule(
-    "KL",
-    [("token", "kl", "mean"), ("token", "kl_k3", "mean"), ("sample", "derived.mean_kl", "mean")],
-    r"(^|/)((approx|ppo|mean|ref|reference)_)?kl(_(div|loss|mean))?(/mean)?$",
-    4, 6, "derived.max_kl",
-).rule("kl_spike", "KL spikes")  # fmt: skip
+KL_CURVES: list[Candidate] = [
+    ("token", "kl", "mean"), ("token", "kl_k3", "mean"), ("sample", "derived.mean_kl", "mean"),
+]  # fmt: skip
+KL_PATTERN = r"(^|/)((approx|ppo|mean|ref|reference)_)?kl(_(div|loss|mean))?(/mean)?$"
+KL = SpikeRule("KL", KL_CURVES, KL_PATTERN, 4, 6, "derived.max_kl").rule("kl_spike", "KL spikes")
+GROWN, KLS = 5.0, 20
+POSITIVE = 0.9
+"""An estimate of the KL that is often below 0 wanders around it."""
+
+
+@rule("KL explosion")
+def kl_explosion(source: RunCurves) -> Iterator[Alarm]:
+    """The median KL of the last fifth of {KLS} steps or more is {GROWN:g} times the greatest median of the fifths
+    before.
+    """
+    most = -1
+    for name, curve in all_curves(source, KL_CURVES, KL_PATTERN):
+        most, fifth = max(most, len(curve)), len(curve) // 5
+        if len(curve) < KLS or np.mean(curve.values > 0) < POSITIVE:
+            continue
+        before = max(float(np.median(part)) for part in np.split(curve.values[: 4 * fifth], 4))
+        if 0 < GROWN * before < curve.late():
+            first, last = curve.late_steps()
+            text = f"{said_of(name)} is {curve.late():.3g} in the last fifth of the steps, at most {before:.3g} before"
+            alarm = Alarm(
+                f"{whose('KL', name)} is {curve.late() / before:.2g} times as high", text, first, last,
+                sort="derived.max_kl", curves=(name,),
+            )  # fmt: skip
+            yield source.at_token(alarm, KL_CURVES)
+            return
+    if most < KLS:
+        raise NotChecked(f"{counted(most, 'step')} with KL; {KLS} are needed" if most >= 0 else "the run has no KL")
+
+
 MISMATCH = SpikeRule(
     "Mismatch KL", [("token", "mismatch_kl", "mean")], r"(^|/)mismatch_kl([_/]mean)?$", 5, 8, "derived.max_mismatch_kl"
 ).rule("mismatch_spike", "Mismatch of trainer and engine")

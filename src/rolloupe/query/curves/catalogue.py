@@ -34,6 +34,8 @@ SECTIONS = (REWARD, GROUPS, LENGTH, TOKENS, EVALS, SAMPLES, TEXTS, PROGRESS)
 
 TRAINER = "Trainer"  # the section of the trainer's metrics whose names have one part
 _LENGTHS = frozenset(("prompt_tokens", "response_tokens", "total_tokens", "turns", "response_chars", "prompt_chars"))
+TOKEN_KL = {"kl": "Token KL", "kl_k3": "Token KL k3"}
+"""Titles that tell the KL of recorded tokens from the one that the trainer logs for a step."""
 _OF_TOKENS = frozenset(PREFIX + name for name in token_metrics())
 
 
@@ -157,7 +159,7 @@ def _of_tokens(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         if not token_points(run, name, split):
             continue
         kind = tokens.kind_of(name)
-        yield _entry(split, "token", name, kind.title, TOKENS, "", kind.about)
+        yield _entry(split, "token", name, TOKEN_KL.get(name, kind.title), TOKENS, "", kind.about)
     rules = masked_by_rule(run, split)
     for rule in usual_rules(run, rules):
         if any(shares.update_lost is not None for shares in rules[rule].values()):
@@ -200,8 +202,10 @@ def _of_progress(run: OpenRun, split: str, names: Collection[str]) -> Iterator[C
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:
     """Metrics of one section stand together, those of few parts first."""
     parted = sorted((*name.split("/")[:-1], "", name.rpartition("/")[2]) for name in metric_table(run).columns)
+    has_token_kl = any(name in TOKEN_KL for name in token_series_names(run))
     for *section, _, last in parted:
-        yield _entry("", "trainer", "/".join((*section, last)), last, "/".join(section) or TRAINER)
+        title = f"{last} (trainer)" if has_token_kl and last.lower() in ("kl", "mean_kl") else last
+        yield _entry("", "trainer", "/".join((*section, last)), title, "/".join(section) or TRAINER)
 
 
 def _entry(

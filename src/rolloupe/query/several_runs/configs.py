@@ -6,6 +6,7 @@ configuration are bounded.
 """
 
 import json
+import math
 import re
 import sys
 import time
@@ -74,6 +75,25 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
     telling = sum(not _rank(key, configs, names)[0] for key in keys)
     values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
     return ConfigDifferences(keys, telling, values, len(runs) - len(known))
+
+
+SEED = re.compile(r"(^|[._/-])([a-z]+_)?seed$", re.IGNORECASE)
+"""Keys of configurations that set a seed."""
+
+
+def recipes(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
+    """Group runs whose configurations differ in their seeds and names alone, in the order of their first runs.
+
+    A run without a configuration is a group of its own.
+    """
+    found = config_differences(runs, math.inf)
+    chosen = [place for place, key in enumerate(found.keys[: found.telling]) if not SEED.search(key)]
+    groups: dict[tuple[str | None, ...], list[OpenRun]] = {}
+    for run in runs:
+        values = found.values.get(run.id)
+        recipe = (run.id,) if values is None else (None, *(values[place] for place in chosen))
+        groups.setdefault(recipe, []).append(run)
+    return list(groups.values())
 
 
 def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:

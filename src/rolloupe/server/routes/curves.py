@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rolloupe import export, insight, query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.comparison import RewardComparison, compare_rewards
+from rolloupe.insight.comparison import RewardComparison, compare_rewards, not_compared, sides_of
 from rolloupe.query import Curve, CurveEntry, CurveQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.server import params
@@ -344,16 +344,20 @@ async def shared_prompts(request: Request) -> Response:
 
 
 async def compared_rewards(request: Request) -> Response:
-    """`GET /api/compare/rewards?run=&run=&split=&step_min=&step_max=`: which of two runs is better."""
+    """`GET /api/compare/rewards?run=&run=&split=&step_min=&step_max=`: the better of two runs or recipes."""
     context, parameters = context_of(request), request.query_params
     runs = runs_of(await context.runs(request), parameters)
-    if len(runs) != 2:
+    if len(runs) < 2:
         raise BadQuery("compare two runs: run= names both")
     split = params.word(parameters, "split")
     low, high = (params.optional(parameters, name) for name in ("step_min", "step_max"))
 
     def make() -> RewardComparison:
-        return compare_rewards(runs[:1], runs[1:], split=split, step_min=low, step_max=high)
+        try:
+            first, second = sides_of(runs)
+        except BadQuery:
+            return not_compared(split)
+        return compare_rewards(first, second, split=split, step_min=low, step_max=high)
 
     return await context.replies.answer(request, " ".join(run.version for run in runs), make)
 

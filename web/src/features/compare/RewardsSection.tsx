@@ -4,8 +4,8 @@ import { useState } from "preact/hooks";
 import { getRewardComparison } from "../../api/compare";
 import type { RunItem } from "../../api/types.gen";
 import { nameOfSplit } from "../../lib/address/splits";
-import { figure } from "../../lib/numbers/numbers";
-import { colourOf } from "../../state/marks";
+import { count, figure } from "../../lib/numbers/numbers";
+import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Loading, Missing } from "../../ui/layout/EmptyState";
@@ -19,7 +19,7 @@ export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
   const [pointed, point] = useState<number | null>(null);
   const split = session.place.field.split.value;
   const reply = session.steps.reply.value;
-  const [first, ...others] = compared;
+  const [first] = compared;
   if (first === undefined || split === null) return null;
   const found = first.splits.find(({ name }) => name === split);
   return (
@@ -28,9 +28,7 @@ export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
         Reward of {nameOfSplit(split)}
         {pointed !== null && <small class="quiet"> step {figure(pointed)}</small>}
       </h2>
-      {others.slice(0, MOST_SENTENCES).map((other) => (
-        <Verdict key={other.id} runs={[first, other]} split={split} />
-      ))}
+      <Verdicts compared={compared} split={split} />
       <div class={style["picture"]}>
         {reply !== null && reply.steps.length > 1 && (
           <CurveChart
@@ -55,14 +53,50 @@ export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
 /** More runs have their curves alone. */
 const MOST_SENTENCES = 4;
 
-/** Which of two runs is better, and how sure that is. */
-function Verdict({ runs, split }: { runs: readonly [RunItem, RunItem]; split: string }) {
-  const loaded = useFollowed(
-    JSON.stringify([runs[0].id, runs[1].id]),
+/** The verdict about two recipes with several seeds, else those about the first run and each other one. */
+function Verdicts({ compared, split }: { compared: readonly RunItem[]; split: string }) {
+  const loaded = useComparison(compared.length > 2 ? compared : [], split);
+  const [first, ...others] = compared;
+  const sides = loaded.value?.runs ?? [];
+  if (first === undefined || (compared.length > 2 && loaded.value === null && loaded.error === null))
+    return <Loading />;
+  if (sides.length === 0)
+    return (
+      <>
+        {others.slice(0, MOST_SENTENCES).map((other) => (
+          <Verdict key={other.id} runs={[first, other]} split={split} />
+        ))}
+      </>
+    );
+  const name = (id: string): string => nameOf(compared.find((run) => run.id === id) ?? first);
+  return (
+    <>
+      <Verdict runs={compared} split={split} />
+      {sides.map((side) => (
+        <p key={side.join(" ")} class="quiet">
+          {side.length === 1 ? "One run: " : `One recipe, ${count(side.length, "seed")}: `}
+          <Text text={side.map(name).join(", ")} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+const useComparison = (runs: readonly RunItem[], split: string) =>
+  useFollowed(
+    runs.length === 0 ? null : JSON.stringify(runs.map(({ id }) => id)),
     versionOf(runs),
-    () => getRewardComparison([runs[0].id, runs[1].id], split),
+    () =>
+      getRewardComparison(
+        runs.map(({ id }) => id),
+        split,
+      ),
     split,
   );
+
+/** Which of two sides is better, and how sure that is. */
+function Verdict({ runs, split }: { runs: readonly RunItem[]; split: string }) {
+  const loaded = useComparison(runs, split);
   if (loaded.error !== null) return <Missing error={loaded.error} again={loaded.again} />;
   if (loaded.value === null) return <Loading />;
   return (

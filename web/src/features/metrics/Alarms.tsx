@@ -89,6 +89,7 @@ interface AlarmProps {
 function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
   const session = useSession();
   const to = samplesOf(session, alarm, run);
+  const toToken = tokenOf(session, alarm, run);
   const { first_step: first, last_step: last } = alarm;
   const curves = curvesWith(new Set(alarm.curves.map(keyOfCurve)), layout);
   return (
@@ -113,6 +114,12 @@ function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
         {run.splits.length > 0 && (
           <a href={session.place.href(to)} onClick={session.place.onLink(to)}>
             Samples of {first === last ? `step ${figure(first)}` : `steps ${figure(first)} to ${figure(last)}`}
+            <span class="hidden">: {harmless(alarm.title)}</span>
+          </a>
+        )}
+        {alarm.sample !== "" && (
+          <a href={session.place.href(toToken)} onClick={session.place.onLink(toToken)}>
+            Largest token
             <span class="hidden">: {harmless(alarm.title)}</span>
           </a>
         )}
@@ -147,6 +154,16 @@ export function showCurves(curves: readonly CatalogueEntry[], layout: Layout): v
     card?.animate([{ outline: "2px solid var(--accent)" }, { outline: "2px solid transparent" }], 2000);
   });
 }
+
+/** The token that shows it best. */
+const tokenOf = (session: Session, { sample, token, series }: AlarmItem, run: RunItem): Partial<Place> => ({
+  ...inRun(session, run.id),
+  page: "rollouts",
+  sample,
+  view: "tokens",
+  token,
+  colour: series,
+});
 
 /** The list of the samples that show it, in its run; the other runs stay in the charts. */
 export function samplesOf(session: Session, alarm: AlarmItem, run: RunItem): Partial<Place> {

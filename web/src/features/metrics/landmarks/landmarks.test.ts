@@ -16,6 +16,9 @@ const ALARM: AlarmItem = {
   sort: "",
   descending: false,
   discarded: false,
+  sample: "",
+  token: null,
+  series: "",
   curves: [],
 };
 const FRAME = { left: 48, width: 300, low: 0, high: 99, bottom: 0, top: 1 };

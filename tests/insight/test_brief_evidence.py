@@ -1,0 +1,110 @@
+"""The numbers of each sentence of a brief are those of the page that it leads to."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.insight.test_brief import PLANTED, write
+from tests.server.support import get, opened, served
+
+
+class Pages:
+    """What the pages of a run show."""
+
+    def __init__(self, app: Any, run: str) -> None:
+        self._app, self._run = app, run
+
+    def ask(self, name: str) -> Any:
+        """The answer to a question, or of another route of the run."""
+        return get(self._app, f"{self._run}/{name}").json
+
+    def curve(self, evidence: dict[str, Any]) -> tuple[list[int], np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The steps and values of the curve, and the number of samples of each step."""
+        steps = self.ask(f"steps?split={evidence['split']}")
+        counts = np.array(steps["samples"]) - np.array(steps["reward_excluded"])
+        return steps["steps"], np.array(steps["reward_mean"]), counts
+
+
+def shown(value: float, form: str = ".3g") -> str:
+    return f"{value:{form}}".replace("-", "−")
+
+
+def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
+    steps, means, counts = pages.curve(sentence["evidence"])
+    width = int((re.search(r"means of (\d+) steps", sentence["text"]) or ["", "1"])[1])
+    windows = [
+        shown(np.average(means[at : at + width], weights=counts[at : at + width]))
+        for at in range(len(means) - width + 1)
+    ]
+    before, after = re.search(r"(−?[\d.]+) (?:→|to) (−?[\d.]+\d)", sentence["text"]).groups()  # type: ignore[union-attr]
+    assert after == windows[-1]
+    best = int(re.search(r"best (?:at|of) step (\d+)", sentence["text"] + " best at step 0")[1])  # type: ignore[index]
+    if "fallen" in sentence["text"]:
+        at = windows.index(before)
+        assert best in steps[at : at + width] and before == shown(max(map(float, windows)))
+        assert means[steps.index(best)] == max(means[at : at + width])
+    else:
+        assert before == windows[0]
+        assert "it is best" not in sentence["text"] or means[steps.index(best)] == max(means)
+
+
+def check_held_out(pages: Pages, sentence: dict[str, Any]) -> None:
+    evaluations = {one["split"]: one["steps"] for one in pages.ask("evals")["evals"]}
+    steps = evaluations[sentence["evidence"]["split"]]
+    width = int((re.search(r"means of (\d+) steps", sentence["text"]) or ["", "1"])[1])
+    scores = np.array([step["pass_at"][0] for step in steps])
+    means = {f"{100 * scores[at : at + width].mean():.0f}" for at in range(len(scores) - width + 1)}
+    numbers = re.findall(r"(\d+) %", sentence["text"])
+    assert len(numbers) == 2 and {*numbers} <= means
+
+
+def check_paid_for(pages: Pages, sentence: dict[str, Any]) -> None:
+    name = sentence["evidence"]["finding"]
+    (finding,) = (one for one in pages.ask("findings")["findings"] if name in (one["phrase"], one["behaviour"]))
+    assert f"{100 * finding['first']:.0f} → {100 * finding['last']:.0f} % of answers" in sentence["text"]
+    assert f"paid {finding['effect']:.2g} over" in sentence["text"]
+
+
+def check_data(pages: Pages, sentence: dict[str, Any]) -> None:
+    rules = {one["rule"]: one["text"] for one in pages.ask("lint")["broken"]}
+    assert rules[sentence["evidence"]["finding"]] == sentence["text"]
+
+
+def check_curves(pages: Pages, sentence: dict[str, Any]) -> None:
+    alarms = {f"{one['title']}: {one['text']}.": one for one in pages.ask("alarms")["alarms"]}
+    assert sentence["evidence"]["curve"] in alarms[sentence["text"]]["curves"]
+
+
+CHECKS = {
+    "reward": (check_reward, "metrics"),
+    "held_out": (check_held_out, "evals"),
+    "paid_for": (check_paid_for, "findings"),
+    "data": (check_data, "findings"),
+    "curves": (check_curves, "metrics"),
+}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("planted")
+    for name, (_, how, _) in PLANTED.items():
+        write(folder / name, 3, **how)
+    return folder
+
+
+def test_every_number_of_a_sentence_is_on_the_page_that_it_leads_to(planted: Path, tmp_path: Path) -> None:
+    checked = set()
+    with opened(planted, tmp_path) as library:
+        app = served(library)
+        for run in library.runs:
+            assert run.wait_all(60)
+            pages = Pages(app, f"/api/runs/{run.id}")
+            for sentence in pages.ask("brief")["sentences"]:
+                check, page = CHECKS[sentence["kind"]]
+                assert sentence["evidence"]["page"] == page
+                check(pages, sentence)
+                checked.add(sentence["kind"])
+    assert checked == {*CHECKS}
