@@ -21,6 +21,7 @@ def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
         scope = {"run": run.id}
         for name in ("summary", "brief", "findings", "lint", "query", "compare_steps", "gradient"):
             yield name, scope
+        yield "compare_rewards", {"runs": [run.id for run in (run, *runs)][:2]}
         yield "findings", {**scope, "cursor": "1"}
         yield "finding_samples", {**scope, "finding": 1}
         yield "query", {**scope, "where": "reward > 0.5", "sort": "reward", "descending": True}

@@ -37,7 +37,10 @@ FLAT = np.zeros(60)
 UP = STEPS / 60
 RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "entropy_collapse": ({"token entropy": 2 * np.exp(-STEPS / 10)}, "Entropy fell", 22, 59),
-    "kl_spike": ({"trainer optim/kl": with_values(0.01 * noise(), _30=0.2, _31=0.15)}, "KL spikes at steps", 30, 31),
+    "kl_spike": (
+        {"trainer optim/kl": with_values(0.01 * noise(), _30=0.2, _31=0.15)},
+        "The trainer's KL spikes at steps", 30, 31,
+    ),
     "grad_norm_spike": ({"trainer actor/grad_norm": with_values(noise(), _30=40)}, "The gradient norm", 30, 30),
     "reward_collapse": (
         {"sample reward": np.where(STEPS < 40, 0.3 + 0.6 * UP, 0.05), "sample reward std": FLAT + 0.4},
@@ -46,7 +49,7 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "ratio_spike": (
         {"token importance_ratio max": with_values(2 * noise(), _40=90)}, "The largest ratio spikes", 40, 40,
     ),
-    "mismatch_spike": ({"token mismatch_kl": with_values(0.001 * noise(), _25=0.5)}, "Mismatch KL", 25, 25),
+    "mismatch_spike": ({"token mismatch_kl": with_values(0.001 * noise(), _25=0.5)}, "Token mismatch KL", 25, 25),
     "eval_down": (
         {"sample reward": UP, "eval math": 0.5 - np.maximum(0, STEPS - 30) / 100}, "Reward up, math down", 30, 59,
     ),
@@ -63,6 +66,10 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "no_spread": (
         {"group without_spread": UP, "group all_best": STEPS / 90, "group all_worst": STEPS / 180},
         "89% of the groups have no spread", 48, 59,
+    ),
+    "truncated_rise": ({"share truncated": 0.05 + STEPS / 200}, "Truncated answers rise to 32%", 48, 59),
+    "kl_explosion": (
+        {"trainer kl": 0.01 * np.exp(np.maximum(0, STEPS - 40) / 4)}, "The trainer's KL is", 48, 59,
     ),
     "repeated_text": ({"sample derived.repeated_4grams": 0.05 + STEPS / 200}, "Repeated 4-grams rise to 32%", 48, 59),
     "unclosed_think": ({"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rise to 18%", 48, 59),
@@ -105,6 +112,8 @@ QUIET: dict[str, list[dict[str, Any]]] = {
         for wrong, count in ((360, 9), (900, 1))
     ],
     "no_spread": [{"group without_spread": 0.3 * noise()}, {"group without_spread": [1.0] * 3}],
+    "truncated_rise": [{"share truncated": 0.1 * noise()}],
+    "kl_explosion": [{"trainer kl": 0.01 * noise()}, {"trainer ppo_kl": noise() - 1}],
     "repeated_text": [{"sample derived.repeated_4grams": 0.1 * noise()}],
     "unclosed_think": [{"sample derived.unclosed_think": 0.02 * noise()}],
     "not_finite": [
@@ -151,11 +160,11 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
     ("not_finite", {"trainer once": np.where(STEPS < 1, 1.0, np.nan), "trainer few": [1, 1] + [np.nan] * 7 + [1]}, []),
     (
         "kl_spike", {"trainer actor/kl": FLAT + 0.01, "trainer ref/kl": with_values(FLAT + 0.01, _30=9)},
-        [("KL spikes at step 30", 30, 30)],
+        [("The trainer's KL spikes at step 30", 30, 30)],
     ),
     (
         "kl_spike", {name: with_values(FLAT + 0.01, _30=9) for name in ("token kl", "trainer kl", "trainer ref/kl")},
-        [("KL spikes at step 30", 30, 30)],
+        [("Token KL spikes at step 30", 30, 30)],
     ),
     (
         "wrong_longer",

@@ -27,9 +27,9 @@ SentenceKind = Literal["reward", "held_out", "paid_for", "data", "curves"]
 
 MOST = 3
 """Sentences of a brief."""
-CHANGE = 3.5
+CHANGE = 4.2
 """The least change, in standard errors of the difference between two windows of steps."""
-BEST = 4.0
+BEST = 4.8
 """The same for the best of many windows, which is high by chance too."""
 FALL = 0.15
 """The least fall from the best window, as a share of it or of the deviation of the samples."""
@@ -271,8 +271,8 @@ NEARLY_ALL = 0.995
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
     found = lint(run, LintQuery())
-    said = [one for one in found.broken if one.is_certain or _is_common(one, found)]
-    for broken in said[:1]:
+    shown = [one for one in found.broken if one.is_certain or _is_common(one, found)]
+    for broken in shown[:1]:
         evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
         yield 1 if broken.is_certain else 3, BriefSentence(text=broken.text, kind="data", evidence=evidence)
 

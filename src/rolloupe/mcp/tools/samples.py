@@ -113,6 +113,7 @@ NEXT = {
     "lint": "what is wrong with the samples, certain rules first",
     "query": "samples that meet a condition, or contain a text",
     "sample": "one sample whole, turn by turn; its token series on request",
+    "compare_rewards": "which of two runs, or of two recipes with several seeds, earns the higher reward",
     "compare_steps": "what changed between two windows of steps; curves on request",
     "gradient": "which samples the gradient came from, and how much of it other parts of the reward made",
 }
