@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.insight.test_brief import PLANTED, write
+from tests.insight.briefed import write
+from tests.insight.test_brief import PLANTED
 from tests.server.support import get, opened, served
 
 

@@ -1,6 +1,7 @@
 """Which of two runs is better, how sure that is, and from which step on they part: against planted truth."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -133,6 +134,11 @@ def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
     assert refused.code == 2 and "choose two runs, or runs of two recipes: these 3 are of 3" in refused.err
 
 
+def _constant(rate: float, step: int) -> float:
+    del step
+    return rate
+
+
 @pytest.fixture(scope="module")
 def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two recipes of two seeds each, and a run without a configuration."""
@@ -141,7 +147,7 @@ def seeds(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for seed in (1, 2):
             name = f"lr{lr}-s{seed}"
             config = {"optim": {"lr": lr}, "trainer": {"seed": seed, "output_dir": f"/out/{name}"}}
-            write(folder / name, seed, rate=lambda step, rate=rate: rate, steps=20, config=config)
+            write(folder / name, seed, rate=partial(_constant, rate), steps=20, config=config)
     return folder
 
 
