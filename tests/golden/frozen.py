@@ -26,6 +26,9 @@ VOLATILE = {
 }  # fmt: skip
 """Members of answers that say when and where they were made."""
 
+VERSIONS = re.compile(r"rolloupe VERSION, python .*")
+"""What `rolloupe doctor` prints of this machine."""
+
 ROUNDED = 1e-12
 """Relative: sums of several threads end in other digits, as each adds the same numbers in another order."""
 
@@ -66,7 +69,8 @@ def plain(answer: Any, folder: Path) -> Any:
     if isinstance(answer, list):
         return [plain(value, folder) for value in answer]
     if isinstance(answer, str):
-        return answer.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+        told = answer.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+        return VERSIONS.sub("VERSIONS", told)
     return answer
 
 
