@@ -1,12 +1,10 @@
 """Curves that a test gives to rules, in the place of those of a run."""
 
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from rolloupe.insight import Alarm, History, RunCurves
-from rolloupe.insight.curves import Candidate
 from rolloupe.query.curves.records import STATS
 
 Key = tuple[str, str, str, str]
@@ -32,7 +30,7 @@ class Curves(RunCurves):
             return [name.removeprefix("discarded/") for of, name, *_ in self.histories if of == "share" and "/" in name]
         return [source or name for of, name, _, source in self.histories if of == kind]
 
-    def at_token(self, alarm: Alarm, curves: Iterable[Candidate]) -> Alarm:
+    def at_token(self, alarm: Alarm) -> Alarm:
         """No sample has tokens here."""
         return alarm
 

@@ -56,6 +56,8 @@ def test_each_alarm_about_a_bundled_run_is_right(demo_index: Path) -> None:
             found = run.check()
             assert [(one.rule.name, one.alarm.first_step, one.alarm.last_step) for one in found] == expected, name
             assert [bool(one.alarm.where) for one in found] == [one.rule.name != "kl_spike" for one in found]
+            tokens = [(alarm.sample, alarm.series) for rule, alarm in found if rule.name == "kl_spike"]
+            assert tokens == ([("train/79/01/6", "kl_k3")] if expected else [])
             for _, alarm in found:
                 whole = SampleQuery(splits=("train",), step_min=alarm.first_step, step_max=alarm.last_step)
                 shown = run.total(replace(whole, where=conditions(alarm.where)))

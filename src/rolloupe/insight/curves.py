@@ -1,7 +1,7 @@
 """The curves that rules look at, and the alarms that rules raise about them."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -103,13 +103,14 @@ class RunCurves:
         first = next((split.name for split in query.splits(self._run, quick=True)), "train")
         return list(dict.fromkeys(discard.reason for discard in query.discards(self._run, first)))
 
-    def at_token(self, alarm: "Alarm", curves: Iterable["Candidate"]) -> "Alarm":
-        """Return an alarm that leads to the greatest value of a token series at its steps, if samples have tokens."""
-        for kind, series, _ in curves:
-            if kind == "token" and self.curve(kind, series, "max") is not None:
-                shown = SampleQuery(step_min=alarm.first_step, step_max=alarm.last_step)
-                for worst in query.worst_tokens(self._run, shown, series, limit=1).tokens:
-                    return alarm._replace(sample=str(worst.key), token=worst.token, series=series)
+    def at_token(self, alarm: "Alarm") -> "Alarm":
+        """Return an alarm that leads to the token with the greatest value of its order, if samples have tokens."""
+        series = alarm.sort.removeprefix("derived.max_")
+        if self.curve("sample", alarm.sort, "max") is not None:
+            shown = SampleQuery(step_min=alarm.first_step, step_max=alarm.last_step)
+            found = query.worst_tokens(self._run, shown, series, limit=1)
+            for worst in found.tokens:
+                return alarm._replace(sample=str(worst.key), token=worst.token, series=found.series)
         return alarm
 
     def wrong(self, split: str) -> str:

@@ -183,7 +183,7 @@ class SpikeRule(NamedTuple):
         text = f"{said_of(name)} is {worst:.3g}, {worst / usual:.3g} times the median before"
         where = self._where(source, first, last)
         alarm = Alarm(title, text, first, last, where=where, sort=self.sort, curves=(name,))
-        return source.at_token(alarm, self.candidates) if self.sort else alarm
+        return source.at_token(alarm) if self.sort else alarm
 
     def _where(self, source: RunCurves, first: int, last: int) -> str:
         """Return the filter of the samples that exceed the usual maximum of a step; empty if no sample does."""
@@ -251,7 +251,7 @@ def kl_explosion(source: RunCurves) -> Iterator[Alarm]:
                 f"{whose('KL', name)} is {curve.late() / before:.2g} times as high", text, first, last,
                 sort="derived.max_kl", curves=(name,),
             )  # fmt: skip
-            yield source.at_token(alarm, KL_CURVES)
+            yield source.at_token(alarm)
             return
     if most < KLS:
         raise NotChecked(f"{counted(most, 'step')} with KL; {KLS} are needed" if most >= 0 else "the run has no KL")

@@ -202,7 +202,7 @@ def _of_progress(run: OpenRun, split: str, names: Collection[str]) -> Iterator[C
 def _of_trainer(run: OpenRun) -> Iterator[CurveEntry]:
     """Metrics of one section stand together, those of few parts first."""
     parted = sorted((*name.split("/")[:-1], "", name.rpartition("/")[2]) for name in metric_table(run).columns)
-    has_token_kl = any(name in TOKEN_KL for name in token_series_names(run))
+    has_token_kl = not {*TOKEN_KL, "ref_logprobs"}.isdisjoint(token_series_names(run))
     for *section, _, last in parted:
         title = f"{last} (trainer)" if has_token_kl and last.lower() in ("kl", "mean_kl") else last
         yield _entry("", "trainer", "/".join((*section, last)), title, "/".join(section) or TRAINER)

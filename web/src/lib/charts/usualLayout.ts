@@ -69,9 +69,11 @@ export function tellingCharts(entries: readonly CatalogueEntry[]): Chart[] {
   const parts = entries.filter(({ kind, name }) => kind === "sample" && /^rewards?\./.test(name));
   const entropy = policy(ENTROPY, "derived.mean_entropy");
   const kl = policy(KL, "derived.mean_kl");
+  // The KL of recorded tokens is another one.
+  const isBesideTokens = kl?.kind === "trainer" && named("sample", "derived.mean_kl") !== undefined;
   const mismatch = policy(MISMATCH, "derived.mean_mismatch_kl");
   const ofPolicy = [
-    ...titled("KL", charts(POLICY, kl)),
+    ...titled(isBesideTokens ? "KL (trainer)" : "KL", charts(POLICY, kl)),
     ...titled("Entropy", charts(POLICY, entropy)),
     ...titled("Mismatch KL", charts(POLICY, mismatch)),
     ...titled("Gradient norm", charts(POLICY, by(NORM, "trainer"))),
