@@ -110,7 +110,7 @@ def test_tokens_are_text_with_a_tint_and_a_legend(tokens: Page, token_viewer: Vi
     assert "Ġ" not in flow.inner_text() and "Ċ" not in flow.inner_text()
     expect(tokens.get_by_role("img", name=re.compile("^Tints from"))).to_be_visible()
     colour = tokens.get_by_role("combobox", name="Colour")
-    expect(colour.locator("option:checked")).to_have_text("KL k3")
+    expect(colour.locator("option:checked")).to_have_text("Log ratio to the reference")
     assert {"Recorded", "Computed"} <= set(colour.locator("optgroup").evaluate_all("all => all.map(e => e.label)"))
     before = tints(tokens)
     colour.select_option(label="Value")
