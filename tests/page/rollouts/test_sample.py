@@ -213,7 +213,7 @@ def test_however_long_a_sample_is_no_task_is(page: Page, tmp_path: Path) -> None
 
         for choices in ({}, EVERYTHING):
             choose(page, **choices)
-            page.goto(viewer.link if not choices else f"{viewer.address}runs/run?sample=train/0/0/0")
+            page.goto(viewer.to("runs/run?sample=train/0/0/0"))
             page.wait_for_function(SHOWS, arg=0)
             for number in range(1, len(rows)):
                 quick(page, f"sample {number}, {choices}", partial(read, number))
