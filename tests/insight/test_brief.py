@@ -54,7 +54,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
         "fallen since",
     ),
-    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "correctness does not follow"),
+    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "but no more often correct"),
     "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
     "the KL spikes": ("curves", {"metrics": spike}, "step 33"),
 }

@@ -35,7 +35,7 @@ FALL = 0.15
 """The least fall from the best window, as a share of it or of the deviation of the samples."""
 WINDOWS = 10
 """A window has a tenth of the steps."""
-VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not say which answers are correct"}
+VERDICTS = {"suspect": "but no {more} often correct", "unverified": "and the run does not say which are correct"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = {"truncated_rise"}
 """Rules about curves that say why a reward falls: they come before it."""
@@ -256,13 +256,14 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
         evidence = Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
         title = finding.title[:1].upper() + finding.title[1:]
         rank = 2 + kinds.index(finding.kind)
+        verdict = VERDICTS[finding.kind].format(more="more" if finding.effect >= 0 else "less")
         if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
-            text = f"{finding.text.partition('; ')[0]}; {VERDICTS[finding.kind]}."
+            text = f"{finding.text.partition('; ')[0]}, {verdict}."
             yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
             return
         shares = f"{100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
-        paid = "paid" if finding.effect >= 0 else "punished by"
-        text = f"{title} in {shares}, {paid} {abs(finding.effect):.2g} over siblings; {VERDICTS[finding.kind]}."
+        paid = f"{finding.effect:+.2g} reward against the rest of the group".replace("-", "−")
+        text = f"{title} in {shares}: {paid}, {verdict}."
         yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
 
 
