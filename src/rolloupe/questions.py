@@ -232,6 +232,9 @@ class CompletionQuery(StepWindow, frozen=True, kw_only=True):
     split: Split
     step: Annotated[Step | None, Meta(description="One step instead of several.")] = None
     text: Annotated[str, Meta(description="The filter up to the cursor.")] = ""
+    trained: Annotated[
+        bool | None, Meta(description="Only values of trained samples, or of discarded ones; both by default.")
+    ] = None
 
 
 @question("judging-queue", "rolloupe.insight.judgements:judging_queue", pool="looks", judged=True)

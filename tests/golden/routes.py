@@ -198,6 +198,7 @@ def several_runs(asked: Asked, runs: list[str]) -> None:
     """Runs side by side, and searches."""
     reward = {"kind": "sample", "name": "reward", "source": "train", "stat": "mean"}
     asked.get("/api/configs")
+    asked.get("/api/configs/find", word=["lr=1.5e-4", "naive"])
     asked.get("/api/catalogue")
     asked.get("/api/compare/configs", run=runs[:3], all=1)
     asked.get("/api/compare/prompts", run=runs[:3], split="train", step=1)

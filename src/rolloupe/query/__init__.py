@@ -131,6 +131,7 @@ from rolloupe.query.several_runs.configs import (
     config_table,
     recipes,
     run_groups,
+    runs_configured,
 )
 from rolloupe.query.several_runs.curves import GroupCurve, MetricValues, group_curve, metric_values, runs_catalogue
 from rolloupe.query.steps.moments import columns, discarded_among, discards, needs_tokens, series

@@ -40,6 +40,7 @@ RUN = "/api/runs/{run}"
 GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/runs", runs.runs),
     ("/api/configs", runs.configs),
+    ("/api/configs/find", runs.configured),
     ("/api/catalogue", curves.runs_catalogue),
     ("/api/compare/configs", curves.compared_configs),
     ("/api/compare/prompts", curves.shared_prompts),

@@ -83,6 +83,12 @@ class ConfigItem(Struct, kw_only=True):
     values: list[str | None]
 
 
+class ConfiguredReply(Struct, kw_only=True):
+    """`GET /api/configs/find?word=&word=`: for each word, the ids of the runs whose configuration has it."""
+
+    found: list[list[str]]
+
+
 class ConfigsReply(Struct, kw_only=True):
     """`GET /api/configs`: the differences between the configurations of all runs, most informative keys first."""
 

@@ -51,6 +51,16 @@ def test_the_configurations_of_many_runs_are_read_bit_by_bit_and_kept(
         assert (found.values, found.left) == ({"a": ["new"], "b": ["b"], "c": ["c"]}, 0)
 
 
+def test_runs_are_found_by_what_their_configurations_say(tmp_path: Path) -> None:
+    recorded(tmp_path / "runs/a", {"optim": {"lr": 1.5e-4}, "model": "org/Small-1B", "note": "x=y"})
+    recorded(tmp_path / "runs/b", {"optim": {"lr": 1e-5}, "model": "org/Large-9B", "lr_floor": 1.5e-4})
+    relax_run(tmp_path / "runs/plain")
+    words = ["lr=0.00015", "optim.lr=1.5E-4", "lr<0.0001", "lr>=1e-5", "model=org/small-1b", "9b", "model=small", "r=1"]
+    with opened(tmp_path / "runs", tmp_path / "index") as library:
+        found = query.runs_configured(library.runs, words)
+        assert found == [["a"], ["a"], ["b"], ["a", "b"], ["a"], ["b"], [], []]
+
+
 def test_hostile_configurations_are_bounded(tmp_path: Path) -> None:
     deep: Any = "end"
     for _ in range(300):

@@ -328,7 +328,15 @@ def test_a_question_waits_for_a_hidden_run_as_for_one_that_is_not_there(
     assert min(waited) > 2 * context.SEARCH_S
 
 
-NAME_NO_RUN = {"/api/runs", "/api/configs", "/api/catalogue", "/api/cache/stats", "/api/state", "/api/events"}
+NAME_NO_RUN = {
+    "/api/runs",
+    "/api/configs",
+    "/api/configs/find",
+    "/api/catalogue",
+    "/api/cache/stats",
+    "/api/state",
+    "/api/events",
+}
 
 
 def test_nothing_that_is_asked_tells_a_hidden_run_from_none(runs: Runs, access: Path, tmp_path: Path) -> None:

@@ -180,6 +180,11 @@ export interface ConfigItem {
   values: (string | null)[];
 }
 
+/** `GET /api/configs/find?word=&word=`: for each word, the ids of the runs whose configuration has it. */
+export interface ConfiguredReply {
+  found: string[][];
+}
+
 /** `GET /api/configs`: the differences between the configurations of all runs, most informative keys first. */
 export interface ConfigsReply {
   keys: string[];
@@ -1874,6 +1879,8 @@ export interface CompletionQuery {
   step?: number | null | undefined;
   /** The filter up to the cursor. */
   text?: string | undefined;
+  /** Only values of trained samples, or of discarded ones; both by default. */
+  trained?: boolean | null | undefined;
 }
 
 /** Candidates to replace the characters from `start` to the cursor. */

@@ -93,11 +93,18 @@ export function changedS(item: RunItem): number | null {
   return item.changed_s + (since === undefined ? 0 : (performance.now() - since) / 1000);
 }
 
+/** The views that samples of a format open in, as in the trainer's own viewer; others open as transcripts. */
+const VIEWS_OF: ReadonlyMap<string, Place["view"]> = new Map([["prime_rl", "tokens"]]);
+
 /** The page that a run opens on: its rollouts, or its metrics if it has nothing else. */
-export const placeOf = (item: RunItem): Pick<Place, "page" | "run"> => ({
-  page: item.has_metrics_alone ? "metrics" : "rollouts",
-  run: item.id,
-});
+export const placeOf = (item: RunItem): Pick<Place, "page" | "run"> & Partial<Place> => {
+  const view = VIEWS_OF.get(item.format);
+  return {
+    page: item.has_metrics_alone ? "metrics" : "rollouts",
+    run: item.id,
+    ...(view === undefined ? {} : { view }),
+  };
+};
 
 /** The number of samples in a run, in all splits. */
 export function samplesOf(item: RunItem): number {

@@ -85,7 +85,7 @@ def complete(run: OpenRun, query: SampleQuery, text: str) -> Completion:
 
 def completion_answer(run: OpenRun, asked: CompletionQuery) -> Completion:
     """Return the completions at the end of a filter."""
-    return complete(run, scope_of(asked), asked.text)
+    return complete(run, replace(scope_of(asked), trained=asked.trained), asked.text)
 
 
 def _cut(text: str) -> tuple[int, str]:

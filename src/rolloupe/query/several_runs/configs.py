@@ -7,11 +7,12 @@ configuration are bounded.
 
 import json
 import math
+import operator
 import re
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -94,6 +95,40 @@ def recipes(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
         recipe = (run.id,) if values is None else (None, *(values[place] for place in chosen))
         groups.setdefault(recipe, []).append(run)
     return list(groups.values())
+
+
+_COMPARISON = re.compile(r"(?P<key>[^=<>]+)(?P<sign><=|>=|=|<|>)(?P<value>.+)", re.DOTALL)
+_SIGNS = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
+
+
+def runs_configured(runs: Sequence[OpenRun], words: Sequence[str], max_s: float = MAX_S) -> list[list[str]]:
+    """Return for each word the ids of the runs whose configuration has it.
+
+    A word is a part of a value, in any case, or `key=value` with the whole value, where `key` may be the last parts of
+    a path. Numbers are compared as numbers, with `<`, `<=`, `>` and `>=`, too.
+    """
+    _read_for(max_s, [run for run in runs if run not in _read])
+    configs = [(run.id, kept) for run in runs if (kept := _read.get(run)) is not None]
+    tests = [_config_test(word.casefold()) for word in words]
+    return [[run_id for run_id, kept in configs if any(map(test, kept.keys, kept.values))] for test in tests]
+
+
+def _config_test(word: str) -> Callable[[str, str], bool]:
+    match = _COMPARISON.fullmatch(word)
+    if match is None:
+        return lambda key, value: word in value.casefold()
+    wanted, compare, number = match["key"], _SIGNS[match["sign"]], _number(match["value"])
+
+    def test(key: str, value: str) -> bool:
+        key = key.casefold()
+        if key != wanted and not key.endswith(f".{wanted}"):
+            return False
+        own = _number(value)
+        if number is not None and own is not None:
+            return compare(own, number)
+        return match["sign"] == "=" and value.casefold() == match["value"]
+
+    return test
 
 
 def _read_for(max_s: float, runs: Sequence[OpenRun]) -> None:

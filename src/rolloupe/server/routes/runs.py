@@ -12,7 +12,7 @@ from starlette.responses import Response, StreamingResponse
 
 from rolloupe import query
 from rolloupe._version import __version__
-from rolloupe.errors import NotFound, SourceChanged
+from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import LogNode, Problem
 from rolloupe.server import params, replies
@@ -25,6 +25,7 @@ from rolloupe.wire.runs import (
     AboutReply,
     ConfigItem,
     ConfigsReply,
+    ConfiguredReply,
     NoteView,
     ProblemItem,
     ProblemsReply,
@@ -41,6 +42,7 @@ BLOCK_BYTES = 2**20
 MAX_BYTE = 2**62
 MAX_PROBLEMS = 1000
 MAX_FILES = 2000
+MAX_WORDS = 16
 MAX_DIFF_CHARS = 2_000_000
 MAX_TRACKERS, MAX_NAMES = 100, 200
 
@@ -150,6 +152,17 @@ async def report(request: Request) -> Response:
     context, run = context_of(request), await context_of(request).run(request)
     split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
     return await context.replies.fresh(request, lambda: report_node(query.logtree(run, split, step)))
+
+
+async def configured(request: Request) -> Response:
+    """`GET /api/configs/find?word=&word=`."""
+    context, words = context_of(request), request.query_params.getlist("word")
+    if len(words) > MAX_WORDS:
+        raise BadQuery(f"word= may be repeated {MAX_WORDS} times; there are {len(words):,}")
+    library = await context.runs(request)
+    return await context.replies.fresh(
+        request, lambda: ConfiguredReply(found=query.runs_configured(library.runs, words))
+    )
 
 
 async def about(request: Request) -> Response:

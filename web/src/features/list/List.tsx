@@ -8,6 +8,7 @@ import { Segments } from "../../ui/controls/Segments";
 import { Text } from "../../ui/text/Text";
 import { Splits } from "../runs";
 import { FilterField } from "./filter/FilterField";
+import { PickMenu } from "./filter/PickMenu";
 import { Gear } from "./ListOptions";
 import { Rows } from "./rows/Rows";
 import { ScopeField } from "./ScopeField";
@@ -57,6 +58,7 @@ export function List() {
         <div class={style["line"]}>
           <ScopeField />
           <SortField />
+          <PickMenu />
           <Gear mode={mode} />
         </div>
         <Lacking />

@@ -3,7 +3,7 @@
 import { useMemo, useState } from "preact/hooks";
 import { shown } from "../../lib/data/json";
 import { count, figure } from "../../lib/numbers/numbers";
-import { matching, type Twig, treeOf } from "../../lib/data/tree";
+import { byArea, matching, type Twig, treeOf } from "../../lib/data/tree";
 import { Copy } from "../../ui/controls/Copy";
 import { Name } from "../../ui/text/Name";
 import { Text } from "../../ui/text/Text";
@@ -17,7 +17,7 @@ const FOUND = 200;
 const FEW = 80;
 
 export function Config({ config }: { config: unknown }) {
-  const tree = useMemo(() => (Object.keys(config ?? {}).length === 0 ? null : treeOf(config)), [config]);
+  const tree = useMemo(() => (Object.keys(config ?? {}).length === 0 ? null : byArea(treeOf(config))), [config]);
   return (
     <Part title="Configuration" note={tree === null ? "none" : count(tree.values, "value")}>
       {tree === null ? (

@@ -13,6 +13,7 @@ import { Text } from "../../ui/text/Text";
 import { useLoaded } from "../../ui/hooks/useLoaded";
 import { Reports } from "../report";
 import { Config } from "./Config";
+import { Progress } from "./Progress";
 import { Part } from "./Part";
 import pageStyle from "../../ui/layout/page.module.css";
 import style from "./RunPage.module.css";
@@ -52,6 +53,7 @@ export function RunPage() {
         <br />
         {last.format}: <Text text={last.reason} />
       </p>
+      {item !== null && item !== undefined && <Progress item={item} config={last.config} />}
       <p>
         <a href={session.place.href({ page: "problems" })} onClick={session.place.onLink({ page: "problems" })}>
           {item?.problems === 0 ? "No problems in its files" : `${count(item?.problems ?? 0, "problem")} in its files`}

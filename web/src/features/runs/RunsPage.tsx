@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { getConfigs } from "../../api";
+import { findConfigured, getConfigs } from "../../api";
 import { count, figure } from "../../lib/numbers/numbers";
 import { runMark } from "../../state/marks";
 import { isSearching, notes, placeOf, program, runOf, runs } from "../../state/runs";
@@ -17,11 +17,13 @@ import { differingOf, type Sort, sortable, sorted } from "./table/columns";
 import { RunTable } from "./table/RunTable";
 import { askOf, choiceIn, type TableChoice } from "./table/tableAddress";
 import { placeOfTicked, ticked } from "./table/ticked";
-import { matchingRuns } from "./runSearch";
+import { matchingRuns, wordsIn } from "./runSearch";
 import style from "./RunsPage.module.css";
 
 /** Fewer runs need no filter. */
 const MANY = 6;
+/** The server takes no more words. */
+const MAX_WORDS = 16;
 const FIND_ID = "find-run";
 const NONE: readonly string[] = [];
 
@@ -67,11 +69,22 @@ export function RunsPage() {
   const metric = choice === null ? null : metricColumn(choice, metrics);
   const columns = [...sortable(keys.slice(0, telling), differing), ...(metric === null ? [] : [metric])];
   const text = wanted.value;
+  const words = wordsIn(text).slice(0, MAX_WORDS);
+  const { value: configured } = useLoaded(
+    words.length === 0 ? null : `${words.join(" ")}\n${ids}`,
+    async () => {
+      const { found } = await findConfigured(words);
+      return new Map(words.map((word, i) => [word, new Set(found[i])] as const));
+    },
+    "configured",
+  );
   const hidden = new Set(all.filter(({ id }) => runMark(id).hidden).map(({ id }) => id));
   const hiddenIds = [...hidden].join("\n");
   const indexed = all.filter(({ progress }) => progress.phase !== "scalars").length;
   const shown = useMemo(() => {
-    const matches = matchingRuns(all, text).filter(({ id }) => showsHidden || text.trim() !== "" || !hidden.has(id));
+    const matches = matchingRuns(all, text, configured ?? undefined).filter(
+      ({ id }) => showsHidden || text.trim() !== "" || !hidden.has(id),
+    );
     return sorted(
       matches,
       columns.find(({ key }) => key === sort?.key),
@@ -79,7 +92,7 @@ export function RunsPage() {
     ).map(({ id }) => id);
     // Rows keep their places while runs grow; when the index of a run is complete, all are sorted again.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [ids, text, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
+  }, [ids, text, configured, sort, showsHidden, hiddenIds, configs, indexed, choice, metrics !== null]);
   const items = shown.flatMap((id) => runOf(id) ?? []);
   const comparison = placeOfTicked();
   const openFirst = (): void => {
@@ -111,7 +124,7 @@ export function RunsPage() {
             class={`field ${style["find"]}`}
             type="search"
             aria-label="Find a run"
-            placeholder="Find by name, format, path or note"
+            placeholder="Find by name, note or configuration: lr=1e-5"
             autocomplete="off"
             spellcheck={false}
             value={text}
@@ -159,7 +172,9 @@ export function RunsPage() {
       )}
       {all.length > 0 && items.length === 0 && (
         <p role="status" class={style["none"]}>
-          {text.trim() === "" ? "All runs are hidden." : "No run matches in its name, format, path or note."}
+          {text.trim() === ""
+            ? "All runs are hidden."
+            : "No run matches in its name, format, path, note or configuration."}
         </p>
       )}
       {left > 0 && (

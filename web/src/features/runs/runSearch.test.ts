@@ -21,4 +21,9 @@ describe("the list of runs", () => {
     expect(names(matchingRuns([...RUNS, joined], "eval_full"))).toEqual(["full"]);
     expect(names(matchingRuns(RUNS, "gp9"))).toEqual(["grpo-9"]);
   });
+  it("holds those whose configuration has a word", () => {
+    const configured = new Map([["lr=1e-5", new Set(["ppo-1", "grpo-9"])]]);
+    expect(names(matchingRuns(RUNS, "LR=1e-5", configured))).toEqual(["ppo-1", "grpo-9"]);
+    expect(names(matchingRuns(RUNS, "lr=1e-5 grpo", configured))).toEqual(["grpo-9"]);
+  });
 });

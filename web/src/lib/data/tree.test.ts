@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { matching, treeOf } from "./tree";
+import { byArea, matching, treeOf } from "./tree";
 
 const CONFIG = {
   seed: 3,
@@ -38,4 +38,12 @@ describe("a configuration as a tree", () => {
     expect(found.count).toBe(100_000);
     expect(found.tree?.values).toBe(200);
   });
+});
+
+it("has a flat configuration by areas", () => {
+  const flat = Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`${i < 5 ? "vllm" : `k${i}`}_${i}`, i]));
+  const tree = byArea(treeOf({ ...flat, "optim.lr": 1 }));
+  expect(tree.children?.at(-1)).toMatchObject({ name: "vllm", values: 5 });
+  expect(tree.children?.at(-1)?.children?.[0]?.name).toBe("vllm_0");
+  expect(byArea(treeOf({ vllm_a: 1, vllm_b: 2, vllm_c: 3, vllm_d: 4 })).children).toHaveLength(4);
 });

@@ -32,6 +32,32 @@ export function treeOf(value: unknown, name = ""): Twig {
   return { name, text: "", children, isList, values: children.reduce((sum, child) => sum + child.values, 0) };
 }
 
+/** Fewer values need no areas. */
+const MANY_VALUES = 30;
+/** As many values make an area. */
+const LEAST_AREA = 4;
+
+/** A flat configuration by areas: values whose names begin with the same word are in a branch of that word. */
+export function byArea(tree: Twig): Twig {
+  const leaves = (tree.children ?? []).filter(({ children }) => children === null);
+  if (tree.isList || leaves.length < MANY_VALUES) return tree;
+  const areas = new Map<string, Twig[]>();
+  for (const twig of leaves) {
+    const area = twig.name.split(/[._/]/, 1)[0] ?? "";
+    areas.set(area, [...(areas.get(area) ?? []), twig]);
+  }
+  const large = [...areas].filter(([, members]) => members.length >= LEAST_AREA);
+  const inAreas = new Set(large.flatMap(([, members]) => members));
+  const branches = large.map(([name, children]) => ({
+    name,
+    text: "",
+    children,
+    isList: false,
+    values: children.length,
+  }));
+  return { ...tree, children: [...(tree.children ?? []).filter((twig) => !inAreas.has(twig)), ...branches] };
+}
+
 const leaf = (name: string, text: string): Twig => ({ name, text, children: null, isList: false, values: 1 });
 
 /** A short list of plain values as one line; null for anything else. */

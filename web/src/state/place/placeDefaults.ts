@@ -38,11 +38,12 @@ export function startComplete(session: Session): void {
   session.effect(() => {
     const all = runs.value;
     const only = all?.[0];
-    const { page, run } = session.place.now.value;
+    const { page, run, view } = session.place.now.value;
     if (all?.length !== 1 || only === undefined || isSearching.value) return;
     if (page === "runs" || (page === "rollouts" && run === unread && only.has_metrics_alone)) {
       unread = only.progress.phase === "ready" ? "" : only.id;
-      untracked(() => session.place.go(placeOf(only), "replace"));
+      const named = view === "transcript" ? {} : { view }; // by the command line
+      untracked(() => session.place.go({ ...placeOf(only), ...named }, "replace"));
     } else if (page !== "rollouts") unread = "";
   });
   session.effect(() => {

@@ -3,6 +3,7 @@
  */
 
 import type { Line } from "../parts/lines";
+import { Key } from "../parts/Legend";
 import { shownOf, wordsOfValue } from "../parts/lines";
 import style from "../Metrics.module.css";
 
@@ -19,7 +20,11 @@ export function Values({ lines, pointed, isGrouped }: Props) {
     <p class={isGrouped ? style["others"] : `${style["others"]} ${style["inLine"]}`}>
       {drawn.map((line) => (
         <span key={line.name} title={line.name}>
-          <i style={{ background: `var(--run-${line.colour})` }} />
+          {line.dash.length > 0 ? (
+            <Key colour={line.colour} dash={line.dash} />
+          ) : (
+            <i style={{ background: `var(--run-${line.colour})` }} />
+          )}
           <span class={isGrouped ? undefined : "hidden"}>{line.source}: </span>
           {wordsOfValue(line, lines, pointed)}
         </span>

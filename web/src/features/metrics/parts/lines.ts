@@ -49,8 +49,8 @@ export interface Row {
 
 /**
  * The curves of a chart; `sources` begin with the run of the page, unless they are groups. Each line has the colour of
- * its run and the dash of its curve. If one run has more than a few curves, they have colours of their own and the
- * given `dashes`. Changes are written with a sign.
+ * its run and the dash of its curve; a run with the colour of an earlier one has another dash. If one run has more than
+ * a few curves, they have colours of their own and the given `dashes`. Changes are written with a sign.
  */
 export function rowsOf(
   placed: Placed,
@@ -68,13 +68,17 @@ export function rowsOf(
   return all.map((entry, i) => {
     const colour = areMany && !areOfRuns ? (colours[i] ?? 1) : own;
     const dash = (areMany && areOfRuns ? OF_CURVES : dashes)[i] ?? WHOLE;
+    const dashAt = (at: number): Dash => {
+      const before = sources.slice(0, at).filter((one) => one.colour === sources[at]?.colour).length;
+      return before === 0 ? dash : (OF_CURVES[(i + before * all.length) % OF_CURVES.length] ?? WHOLE);
+    };
     const title = harmless(i === 0 && areMany ? placed.curve : entry.title);
     const lines = sources.map((source, at): Line => ({
       curve: curves?.[i]?.[at]?.curve ?? null,
       name: [...(areMany ? [title] : []), ...(areRuns || !areMany ? [source.name] : [])].join(" · "),
       source: source.name,
       colour: areOfRuns ? source.colour : colour,
-      dash,
+      dash: dashAt(at),
       write: wordsOfValues(isShare(entry), isChange),
       isHidden: source.isHidden,
     }));
