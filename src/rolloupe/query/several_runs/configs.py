@@ -116,7 +116,7 @@ def runs_configured(runs: Sequence[OpenRun], words: Sequence[str], max_s: float 
 def _config_test(word: str) -> Callable[[str, str], bool]:
     match = _COMPARISON.fullmatch(word)
     if match is None:
-        return lambda key, value: word in value.casefold()
+        return lambda _, value: word in value.casefold()
     wanted, compare, number = match["key"], _SIGNS[match["sign"]], _number(match["value"])
 
     def test(key: str, value: str) -> bool:
