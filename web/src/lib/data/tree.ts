@@ -35,27 +35,24 @@ export function treeOf(value: unknown, name = ""): Twig {
 /** Fewer values need no areas. */
 const MANY_VALUES = 30;
 /** As many values make an area. */
-const LEAST_AREA = 4;
+const LEAST_AREA = 3;
 
-/** A flat configuration by areas: values whose names begin with the same word are in a branch of that word. */
+const areaOf = ({ name }: Twig): string => /^[^._/]+[._/]/.exec(name)?.[0] ?? "";
+
+/** A flat configuration by areas: values whose names begin with the same word are in a branch, where the first was. */
 export function byArea(tree: Twig): Twig {
   const leaves = (tree.children ?? []).filter(({ children }) => children === null);
   if (tree.isList || leaves.length < MANY_VALUES) return tree;
   const areas = new Map<string, Twig[]>();
-  for (const twig of leaves) {
-    const area = twig.name.split(/[._/]/, 1)[0] ?? "";
-    areas.set(area, [...(areas.get(area) ?? []), twig]);
-  }
-  const large = [...areas].filter(([, members]) => members.length >= LEAST_AREA);
-  const inAreas = new Set(large.flatMap(([, members]) => members));
-  const branches = large.map(([name, children]) => ({
-    name,
-    text: "",
-    children,
-    isList: false,
-    values: children.length,
-  }));
-  return { ...tree, children: [...(tree.children ?? []).filter((twig) => !inAreas.has(twig)), ...branches] };
+  for (const twig of leaves) areas.set(areaOf(twig), [...(areas.get(areaOf(twig)) ?? []), twig]);
+  const children = (tree.children ?? []).flatMap((twig) => {
+    const members = twig.children === null && areaOf(twig) !== "" ? (areas.get(areaOf(twig)) ?? []) : [];
+    if (members.length < LEAST_AREA) return [twig];
+    return twig === members[0]
+      ? [{ name: `${areaOf(twig)}…`, text: "", children: members, isList: false, values: members.length }]
+      : [];
+  });
+  return { ...tree, children };
 }
 
 const leaf = (name: string, text: string): Twig => ({ name, text, children: null, isList: false, values: 1 });

@@ -12,7 +12,7 @@ import { COLOURS, drawnOf, endOf, reachAt, reachOf, rowsOf, shownAs, valueOf, wo
 
 const CATALOGUE = [entry("trainer", "kl"), entry("trainer", "loss")];
 const ITEMS = [runItem({ id: "a", name: "a" }), runItem({ id: "b", name: "b" })];
-const RUNS = sourcesOf(ITEMS, null, "").map((one, i) => ({ ...one, colour: i + 1 }));
+const RUNS = sourcesOf(ITEMS, null, "").map((one, i) => Object.assign(one, { colour: i + 1 }));
 
 function drawn(values: number[]) {
   const data: CurveData = {
@@ -35,7 +35,7 @@ it("have the colour of their run and the dash of their curve; many curves of one
     ["a", false],
     ["b", false],
   ]);
-  const alike = RUNS.map((one) => ({ ...one, colour: 3 }));
+  const alike = sourcesOf(ITEMS, null, "").map((one) => Object.assign(one, { colour: 3 }));
   const [shared] = rowsOf(alone, [[drawn([1, 2]), drawn([3, 4])]], alike);
   expect(shared?.lines.map(({ dash }) => dash.length > 0)).toEqual([false, true]);
   const rows = rowsOf(both, [[drawn([1, 2]), drawn([3, 4])], [drawn([5, 6])]], RUNS);
