@@ -125,7 +125,7 @@ def _config_test(word: str) -> Callable[[str, str], bool]:
             return False
         own = _number(value)
         if number is not None and own is not None:
-            return compare(own, number)
+            return bool(compare(own, number))
         return match["sign"] == "=" and value.casefold() == match["value"]
 
     return test
