@@ -34,4 +34,7 @@ CHARTED: Final = tuple(column.name for column in COLUMNS if "c" in column.uses)
 ANNOTATED: Final = tuple(column.name for column in COLUMNS if "a" in column.uses)
 
 JUDGEMENT: Final = "judgement"
-"""The column of a person's judgements, which no run has."""
+"""The column of a person's judgements."""
+
+OWN_JUDGEMENT: Final = "my_judgement"
+"""The same column for a run that has a `judgement` of its own."""

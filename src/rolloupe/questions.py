@@ -253,13 +253,14 @@ class JudgingQuery(StepWindow, frozen=True, kw_only=True):
     limit: Annotated[int, Meta(ge=1, le=1000, description="The maximum number of samples.")] = 200
 
 
-@question("agreement", "rolloupe.insight.judgements:agreement", rows="cells", judged=True, tool=False)
+@question("agreement", "rolloupe.insight.judgements:agreement", rows="cells", judged=True)
 class AgreementQuery(Query, frozen=True, kw_only=True):
     """Whether the reward agrees with the judgements of a person."""
 
     split: AnySplit = ""
     threshold: Annotated[
-        float | None, Meta(description="A reward is high from here on. Default: where the rewards divide best.")
+        float | None,
+        Meta(description="A reward is high from here on. Default: the value that best splits the rewards in two."),
     ] = None
     ids: Annotated[tuple[str, ...], Meta(description="Only these samples.", extra={"face": "page"})] = ()
 

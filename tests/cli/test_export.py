@@ -229,7 +229,7 @@ def test_judged_samples_are_written_as_pairs(tmp_path: Path) -> None:
     places = ("--index-dir", tmp_path / "index", "--state-dir", tmp_path / "state")
     args = ("export", "pairs", tmp_path / "run", *places, "-o")
     nothing = rolloupe(*args, tmp_path / "pairs.jsonl")
-    assert nothing.code == 1 and "No group has both" in nothing.err
+    assert nothing.code == 1 and "No group has both" in nothing.err and "Next: judge samples" in nothing.err
     assert not (tmp_path / "state").exists()
     with contextlib.closing(State(tmp_path / "state")) as state, package.open(tmp_path / "run") as runs:
         for number, word in ((0, "bad"), (1, "good"), (2, "good"), (4, "bad")):
@@ -241,6 +241,14 @@ def test_judged_samples_are_written_as_pairs(tmp_path: Path) -> None:
     pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
     assert [(one["chosen"], one["rejected"]) for one in pairs] == [("Answer 1", "Answer 0"), ("Answer 2", "Answer 0")]
     assert len(rolloupe(*args, "-").lines) == 2
+    (file,) = (tmp_path / "run").rglob("*.jsonl")
+    before = file.read_bytes()
+    again = rolloupe(*args, tmp_path / "pairs.jsonl")
+    assert again.code and "exists" in again.err and "--overwrite" in again.err
+    assert rolloupe(*args, tmp_path / "pairs.jsonl", "--overwrite").code == 0
+    for command in ((*args, file, "--overwrite"), ("export", "html", tmp_path / "run", *places[:2], "-o", file)):
+        refused = rolloupe(*command)
+        assert refused.code and "which is only read" in refused.err and file.read_bytes() == before
     judged = ("query", tmp_path / "run", "--index-dir", tmp_path / "index", "--where", "judgement = good")
     with mock.patch.dict(os.environ, ROLLOUPE_STATE_DIR=str(tmp_path / "state")):
         assert [one["judgement"] for one in rolloupe(*judged, "--json").lines] == ["good", "good"]

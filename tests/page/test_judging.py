@@ -87,7 +87,8 @@ def test_the_reward_is_hidden_until_ten_are_judged(page: Page, viewer: Viewer) -
     expect(page.get_by_role("region", name="Judging")).to_contain_text("Check 1 of 10")
     for number in range(10):
         expect(page.get_by_role("region", name="Judging")).to_contain_text(f"Check {number + 1} of 10")
-        assert "Reward" not in page.get_by_role("main").inner_text()
+        assert "reward" not in page.get_by_role("main").inner_text().lower()
+        expect(page.get_by_role("link", name="Charts of this step")).to_have_count(0)
         expect(page.get_by_role("complementary")).to_have_count(0)
         person.judge_by_number()
     assert person.count <= 12

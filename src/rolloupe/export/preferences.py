@@ -7,9 +7,9 @@ from typing import NamedTuple
 from rolloupe import text
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
-from rolloupe.insight.judgements import by_prompt, judged_samples, judgement_of
+from rolloupe.insight.judgements import by_prompt, judged, judgement_of
 from rolloupe.model import Texts
-from rolloupe.query import Reader, SampleItem
+from rolloupe.query import Reader, SampleItem, SampleQuery, every
 
 
 class PreferencePair(NamedTuple):
@@ -25,15 +25,15 @@ class PreferencePair(NamedTuple):
     rejected_reward: float | None
 
 
-def preference_pairs(run: OpenRun, split: str = "") -> Iterator[PreferencePair]:
-    """Yield every pair of a run with judgements, leaving out samples whose files are gone."""
+def preference_pairs(run: OpenRun, scope: SampleQuery) -> Iterator[PreferencePair]:
+    """Yield every pair among the samples of a query, of a run with judgements, except of lost files."""
     reader = Reader(run)
-    for items in by_prompt(judged_samples(run, split)):
-        if len({judgement_of(item) for item in items}) < 2:
+    for items in by_prompt(every(run, judged(run, scope))):
+        if len({judgement_of(run, item) for item in items}) < 2:
             continue
         read = [(item, texts) for item in items if (texts := _texts(reader, item)) is not None]
-        good = [one for one in read if judgement_of(one[0]) == "good"]
-        bad = [one for one in read if judgement_of(one[0]) == "bad"]
+        good = [one for one in read if judgement_of(run, one[0]) == "good"]
+        bad = [one for one in read if judgement_of(run, one[0]) == "bad"]
         for chosen, of_chosen in good:
             for rejected, of_rejected in bad:
                 if of_chosen.prompt == of_rejected.prompt:

@@ -9,27 +9,27 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe import query
-from rolloupe.columns import JUDGEMENT
+from rolloupe.columns import JUDGEMENT, OWN_JUDGEMENT
 from rolloupe.index import OpenRun, Piece, tag_column
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
+from rolloupe.lru import Lru
 from rolloupe.model import Real
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.query.filter.nodes import Missing, Not
 from rolloupe.query.filter.parser import conditions, quoted
+from rolloupe.query.records import scope_of
 from rolloupe.questions import AgreementQuery, JudgingQuery
 from rolloupe.state import State
 from rolloupe.state.records import JUDGEMENTS, LocatedMark, located_samples
 
 Floats: TypeAlias = NDArray[np.float64]
 
-COLUMN = f"tag.{JUDGEMENT}"
-"""The column of judgements, even in a run with a sample metric of that name."""
-
-JUDGED = Not(Missing(COLUMN))
-"""The filter for judged samples."""
+_OVERLAYS: Lru[tuple[object, ...], tuple[Piece, str]] = Lru(32)
+"""The last judgements that were joined, by the run, its version and the marks."""
 
 SIGNS = {"high": ">=", "low": "<"}
 STRATA = 5
@@ -37,12 +37,25 @@ Z_95 = 1.96
 
 
 def with_judgements(run: OpenRun, state: State) -> OpenRun:
-    """Return the run with the judgements of a person as the tag `judgement` of its samples."""
+    """Return the run with the judgements of a person as a tag of its samples: see `name_of`."""
     return with_marks(run, state.judgements(run))
 
 
 def with_marks(run: OpenRun, marks: Sequence[LocatedMark]) -> OpenRun:
     """Return the run with the judgements among some marks."""
+    marked = tuple((mark.item.name, mark.mark.uid, mark.mark.judgement) for mark in marks)
+    key = (run.catalog.folder, run.version, marked)
+    overlay = _OVERLAYS.get(key)
+    if overlay is None:
+        overlay = _overlay(run, marks)
+        _OVERLAYS.put(key, overlay)
+    return run.with_scores(*overlay)
+
+
+def _overlay(run: OpenRun, marks: Sequence[LocatedMark]) -> tuple[Piece, str]:
+    """The judgements among some marks as scores, and a stamp of them."""
+    snapshot = run.snapshot()
+    name = OWN_JUDGEMENT if JUDGEMENT in (*snapshot.metrics, *snapshot.tags) else JUDGEMENT
     samples = located_samples(
         marks, lambda keys: query.located_named(run, keys), lambda uids: query.located_by_uid(run, uids)
     )
@@ -52,12 +65,16 @@ def with_marks(run: OpenRun, marks: Sequence[LocatedMark]) -> OpenRun:
         "source": pa.array([""] * len(judged), pa.string()),
         "byte_start": pa.array(range(len(judged)), pa.int64()),
         "nth": pa.array(range(len(judged)), pa.int64()),
-        tag_column(JUDGEMENT): pa.array(judged.values(), pa.string()),
+        tag_column(name): pa.array(judged.values(), pa.string()),
     })  # fmt: skip
     stamp = hashlib.blake2b(repr(sorted(judged.items())).encode("utf-8", "replace"), digest_size=8).hexdigest()
-    return run.with_scores(
-        Piece(JUDGEMENT, None, table, (), (), (JUDGEMENT,), annotates=True, stop=0, scores=True), stamp
-    )
+    return Piece(JUDGEMENT, None, table, (), (), (name,), annotates=True, stop=0, scores=True), stamp
+
+
+def name_of(run: OpenRun) -> str:
+    """Return the column of judgements of a run with judgements: one that the run itself does not have."""
+    assert run.own_scores is not None
+    return run.own_scores[0].tags[0]
 
 
 class JudgingQueue(Struct, frozen=True):
@@ -77,7 +94,7 @@ def judging_queue(run: OpenRun, asked: JudgingQuery) -> JudgingQueue:
         step_min=asked.step_min if asked.step is None else asked.step,
         step_max=asked.step_max if asked.step is None else asked.step,
         trained=not asked.discarded,
-        where=(*conditions(asked.where), Missing(COLUMN)),
+        where=(*conditions(asked.where), Missing(name_of(run))),
         typed=asked.where,
     )
     against = _second_opinion(run, asked.split) if asked.order == "disagreement" else ""
@@ -178,14 +195,14 @@ class Agreement(Struct, frozen=True):
     cells: list[AgreementCell]
 
 
-def judged_samples(run: OpenRun, split: str = "") -> list[SampleItem]:
-    """Return the judged samples of a run with judgements."""
-    return list(query.every(run, SampleQuery(splits=(split,) if split else (), where=(JUDGED,))))
+def judged(run: OpenRun, scope: SampleQuery) -> SampleQuery:
+    """Return the query for the judged samples of a query, of a run with judgements."""
+    return replace(scope, where=(*scope.where, Not(Missing(name_of(run)))))
 
 
-def judgement_of(item: SampleItem) -> str:
+def judgement_of(run: OpenRun, item: SampleItem) -> str:
     """Return the judgement of a sample of a run with judgements."""
-    return item.tags.get(JUDGEMENT, "")
+    return item.tags.get(name_of(run), "")
 
 
 def by_prompt(judged: Iterable[SampleItem]) -> list[list[SampleItem]]:
@@ -198,25 +215,26 @@ def by_prompt(judged: Iterable[SampleItem]) -> list[list[SampleItem]]:
 
 def agreement(run: OpenRun, asked: AgreementQuery) -> Agreement:
     """Return how often the reward of a run agrees with the judgements of a person."""
-    everything = judged_samples(run, asked.split)
-    judged = [item for item in everything if not asked.ids or item.id in asked.ids]
-    words = Counter(map(judgement_of, judged))
-    rewards = {item.id: item.reward for item in judged if item.reward is not None and math.isfinite(item.reward)}
+    everything = list(query.every(run, judged(run, scope_of(asked))))
+    samples = [item for item in everything if not asked.ids or item.id in asked.ids]
+    words = {item.id: judgement_of(run, item) for item in samples}
+    rewards = {item.id: item.reward for item in samples if item.reward is not None and math.isfinite(item.reward)}
     threshold, reason = asked.threshold, "as requested"
     if threshold is None:
         threshold, reason = _threshold(run, np.array([*rewards.values()], np.float64))
     cells: dict[tuple[str, str], list[SampleItem]] = {(word, level): [] for word in JUDGEMENTS for level in SIGNS}
-    for item in judged:
+    for item in samples:
         if item.id in rewards:
-            cells[judgement_of(item), "high" if rewards[item.id] >= threshold else "low"].append(item)
+            cells[words[item.id], "high" if rewards[item.id] >= threshold else "low"].append(item)
     shown = []
     for (word, level), of in cells.items():
-        where = f"{JUDGEMENT} = {word} and reward {SIGNS[level]} {threshold!r}"
-        is_some = of and len(judged) < len(everything)
+        where = f"{name_of(run)} = {word} and reward {SIGNS[level]} {threshold!r}"
+        is_some = of and len(samples) < len(everything)
         shown.append(AgreementCell(word, level, len(of), _these(of) if is_some else where))
     agree = len(cells["good", "high"]) + len(cells["bad", "low"])
     low, high = _wilson(agree, len(rewards))
-    counts = [Counter(map(judgement_of, of)) for of in by_prompt(judged)]
+    counts = [Counter(words[item.id] for item in of) for of in by_prompt(samples)]
+    of_word = Counter(words.values())
     return Agreement(
         samples=len(rewards),
         agree=agree,
@@ -224,9 +242,9 @@ def agreement(run: OpenRun, asked: AgreementQuery) -> Agreement:
         high=high,
         threshold=threshold,
         reason=reason,
-        good=words["good"],
-        bad=words["bad"],
-        without_reward=len(judged) - len(rewards),
+        good=of_word["good"],
+        bad=of_word["bad"],
+        without_reward=len(samples) - len(rewards),
         pairs=sum(count["good"] * count["bad"] for count in counts),
         cells=shown,
     )
@@ -254,7 +272,7 @@ def _threshold(run: OpenRun, rewards: Floats) -> tuple[float, str]:
         above = len(rewards) - below
         gap = below * above * (sums[:-1] / below - (sums[-1] - sums[:-1]) / above) ** 2
         cut = int(np.argmax(gap))
-        return float(values[cut] + values[cut + 1]) / 2, "where the rewards of these samples divide into two best"
+        return float(values[cut] + values[cut + 1]) / 2, "the value that best splits these rewards into two groups"
     seen = next((info for info in query.catalogue(run).columns if info.name == "reward"), None)
     if seen is not None and seen.low is not None and seen.high is not None:
         return (seen.low + seen.high) / 2, "halfway between the lowest and the highest reward of the run"

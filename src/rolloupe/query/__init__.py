@@ -32,6 +32,7 @@ from rolloupe.query.records import (
     Stats,
     StepSeries,
     StepSummary,
+    judgements_in,
     sample_key,
 )
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue, usual_columns

@@ -1,12 +1,14 @@
 """Queries and answers: `SampleQuery`, and the typed results of the query functions."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from msgspec import Struct
 
+from rolloupe.columns import JUDGEMENT, OWN_JUDGEMENT
 from rolloupe.errors import NotFound
 from rolloupe.model import Real, SampleKey
-from rolloupe.query.filter.nodes import Filter
+from rolloupe.query.filter.nodes import Filter, leaves
 from rolloupe.questions import INT64, Query
 
 
@@ -31,6 +33,12 @@ class SampleQuery(Struct, frozen=True, kw_only=True):
     descending: bool = False
     offset: int = 0
     limit: int | None = None
+
+
+def judgements_in(query: SampleQuery, columns: Iterable[str] = ()) -> set[str]:
+    """Return the names of a person's judgements among the columns that a query, or a list, names."""
+    named = (getattr(leaf, "column", "") for leaf in leaves(query.where))
+    return {name.removeprefix("tag.") for name in (*named, query.sort, *columns)} & {JUDGEMENT, OWN_JUDGEMENT}
 
 
 def scope_of(asked: Query) -> SampleQuery:

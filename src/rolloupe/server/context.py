@@ -10,12 +10,13 @@ from typing import NamedTuple
 from starlette.requests import Request
 
 from rolloupe import query
-from rolloupe.columns import JUDGEMENT
 from rolloupe.errors import RolloupeError
 from rolloupe.index import Library, OpenRun
 from rolloupe.insight.judgements import with_judgements
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
+from rolloupe.query import SampleQuery, judgements_in
+from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search.masks import mask_of
 from rolloupe.server.downloads import Downloads
 from rolloupe.server.event_broadcaster import MAX_CLIENTS, EventBroadcaster
@@ -90,11 +91,12 @@ class Context:
         return await self.threads.result(self._library) if isinstance(self._library, Future) else self._library
 
     async def run(self, request: Request, *, judged: bool = False) -> OpenRun:
-        """Return the run that the address names, once it is open; `judged`, or if the request names the judgements of
-        its sender, with these. Raises `NotFound`.
+        """Return the run that the address names, once it is open; `judged`, or if its filter, order or columns name
+        the judgements of its sender, with these. Raises `NotFound`.
         """
-        run = await self._run(request)
-        if judged or await names_judgements(request):
+        run, parameters = await self._run(request), request.query_params
+        scope = SampleQuery(where=conditions(parameters.get("where", "")), sort=parameters.get("sort", ""))
+        if judged or judgements_in(scope, parameters.getlist("column")):
             (run,) = await self.judged(request, [run])
         return run
 
@@ -156,12 +158,6 @@ class Context:
         self.threads.close()
         if self._state is not None:
             self._state.close()
-
-
-async def names_judgements(request: Request) -> bool:
-    """True if a filter, a column or an order in a request may be that of judgements."""
-    body = await request.body() if request.method == "POST" else b""
-    return JUDGEMENT in request.url.query or JUDGEMENT.encode() in body
 
 
 @contextlib.asynccontextmanager

@@ -3,11 +3,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 from urllib.parse import quote
 
 import pytest
 
 import rolloupe
+from rolloupe import query
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, ask, get, opened, relax_run, run_path, served
 
@@ -163,11 +165,62 @@ def test_pairs_are_of_one_group(app: App) -> None:
     assert (pairs[0]["prompt"], pairs[0]["chosen"], pairs[0]["rejected"]) == ("Question 0?", "Answer 1", "Answer 0")
 
 
+def test_pairs_and_judged_samples_are_those_of_the_query(app: App) -> None:
+    for scope in ("step=2", f"where={quote('reward = 0')}"):
+        reply = get(app, f"{run_path(app)}/export?to=pairs&of=judgements&{scope}")
+        assert (reply.status, reply.body) == (200, b"")
+
+
+def test_a_run_keeps_a_column_of_that_name(folder: Path, tmp_path: Path) -> None:
+    train = relax_run(folder, steps=1)
+    rows = [json.loads(line) for line in (train / "0.jsonl").read_text().splitlines()]
+    for number, one in enumerate(rows):
+        one["reward"] = {"score": number % 2, "judgement": "wrong" if number % 3 else "correct"}
+    (train / "0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    judge(app, {"train/0/0/1": "good", "train/0/0/2": "bad"})
+    assert [one["id"] for one in listed(app, "my_judgement = good")] == ["train/0/0/1"]
+    assert len(listed(app, "judgement = correct")) == 3 and len(listed(app, "judgement is null")) == 0
+    assert len(queue(app)["ids"]) == 6
+    found = get(app, f"{run_path(app)}/agreement").json
+    assert (found["agree"], found["samples"], found["pairs"]) == (2, 2, 1)
+    cell = next(cell for cell in found["cells"] if cell["judgement"] == "bad" and cell["samples"])
+    assert [one["id"] for one in listed(app, cell["where"])] == ["train/0/0/2"]
+    assert [(one["my_judgement"], one["judgement"]) for one in exported(app, "jsonl")] == [
+        ("good", "wrong"), ("bad", "wrong"),
+    ]  # fmt: skip
+    assert len(exported(app, "pairs")) == 1
+
+
+def test_judgements_are_joined_once_and_only_for_who_names_them(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    joins = mock.Mock(side_effect=query.located_named)
+    monkeypatch.setattr(query, "located_named", joins)
+    judge(app, {"train/1/0/1": "bad"})
+    for text in ("reward < 2", "status = judgement"):
+        assert get(app, f"{run_path(app)}/samples?split=train&where={quote(text)}").status == 200
+    assert joins.call_count == 0
+    for text in ("judgement = good", "tag.judgement = bad"):
+        assert len(listed(app, text)) in (2, 3)
+    assert get(app, f"{run_path(app)}/complete?split=train&text=judg").json["found"][0]["text"] == "judgement"
+    assert joins.call_count == 1
+
+
+def test_a_file_of_a_chart_has_the_judgements(app: App) -> None:
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    asked = {"runs": [run], "curves": [{"kind": "sample", "name": "reward", "options": {"where": "judgement = bad"}}]}
+    reply = get(app, f"/api/curve.csv?ask={quote(json.dumps(asked))}")
+    assert reply.status == 200 and reply.body.decode().splitlines()[1].startswith("0,0.5")
+
+
 def test_python_has_what_was_judged_in_the_page(app: App, folder: Path, tmp_path: Path) -> None:
     with rolloupe.open(folder, index_dir=tmp_path / "index", state_dir=tmp_path / "state") as runs:
         judged = runs.samples(where="judgement is not null")
         assert [one.tags["judgement"] for one in judged] == ["bad", "good", "bad", "good"]
         assert runs.agreement().agree == 3
+        curve = runs[0].curve(
+            query.CurveQuery(kind="sample", name="reward", options=query.CurveOptions(where="judgement = bad"))
+        )
+        assert [*curve.values] == [0.5]
         assert len([*runs.preference_pairs()]) == 2
         assert runs.bookmarks() == []
     with rolloupe.open(folder, index_dir=tmp_path / "index", state_dir=tmp_path / "none") as runs:

@@ -1935,7 +1935,7 @@ export interface JudgingQueue {
 export interface AgreementQuery {
   /** One split. Default: all. */
   split?: string | undefined;
-  /** A reward is high from here on. Default: where the rewards divide best. */
+  /** A reward is high from here on. Default: the value that best splits the rewards in two. */
   threshold?: number | null | undefined;
   /** Only these samples. */
   ids?: string[] | undefined;

@@ -77,6 +77,20 @@ it("opens the samples of the queue one after another, and stores what was judged
   session.end();
 });
 
+it("fetches a list again whose filter names judgements, when these change", async () => {
+  const reload = vi.spyOn(session.list, "reload").mockResolvedValue();
+  session.judging.start();
+  await session.judging.begin();
+  for (const where of ["reward < 1", "judgement is null"]) {
+    session.place.go({ where, sample: "train/1/0/2" });
+    loaded();
+    expect(session.judging.judge(where === "reward < 1" ? "good" : "bad")).toBe(true);
+    await settled();
+    expect(reload).toHaveBeenCalledTimes(where === "reward < 1" ? 0 : 1);
+  }
+  session.end();
+});
+
 it("takes all steps where the step has few samples to judge", async () => {
   vi.mocked(routes.askJudgingQueue).mockResolvedValueOnce({
     run: "r",

@@ -2,7 +2,7 @@
 
 import { computed, signal, untracked } from "@preact/signals";
 import { askJudgingQueue } from "../api/routes.gen";
-import type { JudgingQuery } from "../api/types.gen";
+import type { JudgingQuery, StateItem } from "../api/types.gen";
 import { ownerOf } from "../lib/marks";
 import { asApiError } from "./browser/login";
 import { changeSample, items, owners } from "./marks";
@@ -18,6 +18,8 @@ export const CHECKED = 10;
 const LEAST = 20;
 const MOST = 200;
 const SEEDS = 2 ** 31;
+/** The column of judgements in a filter. */
+const COLUMN = /\b(?:my_)?judgement\b/;
 
 export interface Queue {
   run: string;
@@ -43,11 +45,11 @@ export interface Agreed {
   ids: readonly string[];
 }
 
-/** True if the person judged a sample of a run. */
-export function hasJudgements(run: string): boolean {
+/** The person's judgements of samples of a run. */
+export function judgementsOf(run: string): readonly StateItem[] {
   const owner = ownerOf(owners.value, run);
-  if (owner === "") return false;
-  return [...items.value.values(), ...shared.value.values()].some(
+  if (owner === "") return [];
+  return [...items.value.values(), ...shared.value.values()].filter(
     (item) => item.owner === owner && item.by === user.value && (item.sample_mark?.judgement ?? "") !== "",
   );
 }
@@ -64,8 +66,21 @@ export class JudgingStore extends Store {
 
   #written: Promise<unknown> = Promise.resolve();
 
-  /** Leaving the run ends the judging. */
+  readonly #judged = computed(() =>
+    judgementsOf(this.session.place.now.value.run ?? "")
+      .map(({ name, version }) => `${name} ${version}`)
+      .join(),
+  );
+
+  /** Leaving the run ends the judging. A list whose filter or order names judgements follows them. */
   start(): void {
+    let before = this.#judged.peek();
+    this.effect(() => {
+      const of = this.session.list.scope.peek();
+      const isNamed = of !== null && COLUMN.test(`${of.where} ${of.sort}`);
+      if (this.#judged.value !== before && isNamed) untracked(() => void this.session.list.reload());
+      before = this.#judged.value;
+    });
     this.effect(() => {
       const { run } = this.session.place.now.value;
       const of = untracked(() => this.queue.value);

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rolloupe.api.arguments import sample_query
-from rolloupe.columns import JUDGEMENT
 from rolloupe.storage import address_of
 
 if TYPE_CHECKING:
@@ -115,13 +114,15 @@ class OpenedRun:
 
     def _ready_for(self, names: Iterable[str], filters: Iterable[str] = ()) -> "OpenRun":
         """Return the run as `indexed` does, with derived metrics and tokens if these names or filters need any."""
-        for where in filters:
-            if where.strip():
-                self._ready_with_derived(sample_query(where=where))
+        queried = [sample_query(where=where) for where in filters]
+        for query in queried:
+            if query.where:
+                self._ready_with_derived(query)
         run = self.indexed()
-        return self.indexed(
+        run = self.indexed(
             derived=any(queries.kind_of(run, one) == "derived" or queries.needs_tokens(run, one) for one in names)
         )
+        return self._judged(run) if any(map(queries.judgements_in, queried)) else run
 
     def _ready_for_curves(self, curves: "Sequence[CurveQuery]") -> "OpenRun":
         """Return the run as `indexed` does, once everything that these curves and their filters need is indexed."""
@@ -133,7 +134,7 @@ class OpenedRun:
         """Return the run as `indexed` does, with derived metrics, tokens and judgements if the query names any."""
         run = self.indexed()
         run = self.indexed(derived=queries.needs_whole_index(query, *queries.value_names(run)))
-        return self._judged(run) if JUDGEMENT in f"{query.sort} {query.where!r}" else run
+        return self._judged(run) if queries.judgements_in(query) else run
 
     def _judged(self, run: "OpenRun") -> "OpenRun":
         """Return the run with a person's judgements; creates nothing."""

@@ -257,7 +257,7 @@ class RunInsight(OpenedRun):
     def agreement(self, *, split: str | None = None, threshold: float | None = None) -> "Agreement":
         """Return how often the reward agrees with the judgements of a person: `agree` of `samples`, and `cells`.
 
-        A reward is high from `threshold` on; without one, from where the rewards divide best.
+        A reward is high from `threshold` on. Without one, the value that best splits the rewards into two groups.
         """
         return cast("Agreement", self.ask(AgreementQuery(split=split or "", threshold=threshold)))
 
@@ -268,7 +268,7 @@ class RunInsight(OpenedRun):
         """
         from rolloupe.export.preferences import preference_pairs
 
-        return preference_pairs(self._judged(self.indexed()), split or "")
+        return preference_pairs(self._judged(self.indexed()), sample_query(split=split))
 
     def bookmarks(self) -> "Rows[Bookmark]":
         """Return the samples that a person bookmarked or annotated in the page, newest last."""

@@ -9,6 +9,7 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
+from rolloupe.cli.new_file import new_file, refuse_part_of
 from rolloupe.cli.options import PATHS, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import only, opened
 from rolloupe.cli.terminal import complain, dumps
@@ -16,7 +17,6 @@ from rolloupe.cli.terminal import tell as printed
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 from rolloupe.storage import own_place
-from rolloupe.storage.atomic import replacing
 
 LIMIT = 100
 """Samples in a report unless `--all-records`, `--worst` or `--record` says otherwise."""
@@ -107,10 +107,12 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
     from rolloupe.api import sample_query
 
     tell = complain if asked.output == "-" else printed
-    if asked.output.endswith("/"):
-        own_place(asked.output).mkdir(parents=True, exist_ok=True)
     with opened(place) as runs:
         run = only(runs)
+        if asked.output != "-":
+            refuse_part_of(runs, own_place(asked.output))
+        if asked.output.endswith("/"):
+            own_place(asked.output).mkdir(parents=True, exist_ok=True)
         wanted = sample_query(split=asked.split, steps=asked.steps, where=asked.conditions, limit=asked.limit)
         total = run.total(wanted)
         if not total:
@@ -144,6 +146,7 @@ class PairOptions:
     output: str
     split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")
     state_dir: str | None = option(None, **STATE_DIR)
+    overwrite: bool = option(False, "Replace FILE if it exists.")
 
 
 @command(arguments=(*PATHS, OUTPUT))
@@ -153,6 +156,8 @@ def pairs(asked: PairOptions, place: RunPaths) -> int:
     The answers are those that a person judged on the page. Each pair of a sample judged good and one judged bad in the
     same group has a line: prompt, chosen and rejected (whole texts), run, chosen_id, rejected_id, chosen_reward and
     rejected_reward. `rolloupe query --where 'judgement is not null' --to FILE` writes the judged samples themselves.
+
+    The command does not replace an existing file without --overwrite.
 
     Examples:
       rolloupe export pairs RUN_DIR -o pairs.jsonl  # For DPO and the like
@@ -167,10 +172,14 @@ def pairs(asked: PairOptions, place: RunPaths) -> int:
             lines = (line for run in runs for line in pair_lines(run.preference_pairs(asked.split)))
             first = next(lines, None)
             if first is None:
-                complain("No group has both a good and a bad sample, so nothing was written.")
+                complain(
+                    "No group has both a good and a bad sample, so nothing was written. Next: judge samples on the"
+                    " page (j)."
+                )
                 return NOTHING
-            path = own_place(asked.output)
-            target = sys.stdout.buffer if asked.output == "-" else files.enter_context(replacing(path))
+            target = sys.stdout.buffer
+            if asked.output != "-":
+                target = files.enter_context(new_file(own_place(asked.output), runs, overwrite=asked.overwrite))
             for line in chain([first], lines):
                 target.write(line)
                 count += 1

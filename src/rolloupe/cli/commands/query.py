@@ -1,7 +1,6 @@
 """`rolloupe query`: list samples by step, split, condition and order."""
 
 import contextlib
-import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,15 +12,14 @@ import click
 
 from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
+from rolloupe.cli.new_file import new_file, refuse_existing
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import FIXED, complain, dumps, print_table, sample_record, tell
-from rolloupe.columns import ALIASES, JUDGEMENT, KNOWN
-from rolloupe.errors import BadQuery, NotFound, NotWritable
+from rolloupe.columns import ALIASES, KNOWN
+from rolloupe.errors import BadQuery, NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
-from rolloupe.storage import is_below
-from rolloupe.storage.atomic import replacing
 
 if TYPE_CHECKING:
     from rolloupe.api import Run, Runs
@@ -104,8 +102,8 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
 
     if asked.overwrite and asked.file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
-    if asked.file is not None and not asked.overwrite and os.path.lexists(asked.file):
-        raise _exists(asked.file)
+    if asked.file is not None:
+        refuse_existing(asked.file, overwrite=asked.overwrite)
     names = ("split", "steps", "group", "where", "sort", "descending")
     question = sample_query(**{name: getattr(asked, name) for name in names})
     counts = Counter[str]()
@@ -189,40 +187,21 @@ def where_there_are(runs: "Runs") -> str:
     return f" There are: {', '.join(listed)}." if listed else ""
 
 
-def _exists(file: Path) -> NotWritable:
-    return NotWritable(f"{file} exists. Next: name another file, or add --overwrite to replace it")
-
-
 def _write_file(
     file: Path, runs: "Runs", question: "SampleQuery", rows: "Iterable[tuple[Run, SampleItem]]", *, overwrite: bool
 ) -> None:
-    """Write a file next to the target, and rename it when it is complete.
-
-    Raises `NotWritable`, also if the target appears meanwhile, unless `overwrite` is set, and for a file that is, or
-    would be, part of a run that is read.
-    """
+    """Write all columns of some samples. Raises `NotWritable` as `new_file` does."""
     from rolloupe import export
-    from rolloupe.query import derived_names
+    from rolloupe.query import derived_names, judgements_in
 
-    for run in runs:
-        if is_below(str(file.resolve()), str(Path(run.path).resolve())):
-            raise NotWritable(f"{file} is part of run {run.id!r}, which is only read. Next: name a file elsewhere")
     names = [run.value_names() for run in runs]
     metrics, tags = ([name for of_run in kinds for name in of_run] for kinds in zip(*names, strict=True))
-    tags += [JUDGEMENT] if JUDGEMENT in f"{question.sort} {question.where!r}" else []
+    tags += judgements_in(question) - {*tags}
     derived = dict.fromkeys(name for of_run in names for name in derived_names(question, *of_run))
     columns = export.columns_of(metrics, tags, [*derived], is_whole=True)
     records = (record for run, item in rows for record in export.rows(run.id, [item], columns, run.texts))
-    try:
-        file.parent.stat()  # `replacing` would make the folder
-        with replacing(file) as target:
-            target.writelines(export.written(file.suffix[1:].lower(), columns, records))
-            if not overwrite:
-                file.open("xb").close()  # fails if another process made the file meanwhile
-    except FileExistsError:
-        raise _exists(file) from None
-    except OSError as error:
-        raise NotWritable(f"{file} cannot be written: {error.strerror or error}. Next: name another file") from None
+    with new_file(file, runs, overwrite=overwrite) as target:
+        target.writelines(export.written(file.suffix[1:].lower(), columns, records))
 
 
 def _print(pairs: "Sequence[tuple[Run, SampleItem]]", sort: str, *, many: bool) -> None:

@@ -14,10 +14,11 @@ from rolloupe import export, insight, query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight.comparison import RewardComparison, compare_rewards, not_compared, sides_of
-from rolloupe.query import Curve, CurveEntry, CurveQuery
+from rolloupe.query import Curve, CurveEntry, CurveQuery, SampleQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
+from rolloupe.query.filter.parser import conditions
 from rolloupe.server import params
-from rolloupe.server.context import context_of, names_judgements
+from rolloupe.server.context import context_of
 from rolloupe.server.people import Runs
 from rolloupe.wire.encoding import number, plain, record_from
 from rolloupe.wire.runs import (
@@ -97,10 +98,7 @@ async def alarms(request: Request) -> Response:
 async def curves(request: Request) -> Response:
     """`POST /api/curves`."""
     context, body = context_of(request), await params.body_of(request, CurvesRequest)
-    library = await context.runs(request)
-    runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
-    if await names_judgements(request):
-        runs = await context.judged(request, runs)
+    runs = await asked_runs(request, body)
     queries = checked(body, len(runs))
 
     def make() -> CurvesReply:
@@ -120,6 +118,15 @@ async def curves(request: Request) -> Response:
         digest = hashlib.blake2b(await request.body(), digest_size=16).hexdigest()
         key = ("curves", digest, *(f"{run} {version}" for run, version in versions.items()))
         return await context.replies.remembered(request, key, make)
+
+
+async def asked_runs(request: Request, body: CurvesRequest) -> list[OpenRun]:
+    """Return the runs of some curves, with the judgements of the sender if a filter names these."""
+    context, library = context_of(request), await context_of(request).runs(request)
+    runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
+    axes = (axis for curve in body.curves for axis in (curve, curve.x) if axis is not None)
+    is_judged = any(query.judgements_in(SampleQuery(where=conditions(axis.options.where))) for axis in axes)
+    return await context.judged(request, runs) if is_judged else runs
 
 
 def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
@@ -199,8 +206,7 @@ async def curve_csv(request: Request) -> Response:
     """`GET /api/curve.csv?ask=`: all points of the curves of a chart, as a download; `ask` is a `CurvesRequest`."""
     context = context_of(request)
     body = params.decoded(request.query_params.get("ask", ""), CurvesRequest, "`ask`")
-    library = await context.runs(request)
-    runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
+    runs = await asked_runs(request, body)
     if len(body.curves) > MAX_CURVES_OF_FILE:
         raise BadQuery(f"a file has at most {MAX_CURVES_OF_FILE} curves; {len(body.curves)} were requested")
     asked = checked(body, len(runs))

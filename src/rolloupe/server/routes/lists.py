@@ -16,7 +16,7 @@ from rolloupe.export import report
 from rolloupe.export.preferences import pair_lines, preference_pairs
 from rolloupe.export.report import contents
 from rolloupe.index import OpenRun
-from rolloupe.insight.judgements import JUDGED
+from rolloupe.insight.judgements import judged
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.server import params, replies
@@ -172,9 +172,9 @@ async def export(request: Request) -> Response:
     without tokens if `tokens=0`, and without findings and broken rules if `findings=0`. With `of=judgements`, it has
     the samples that the person judged; `to=pairs` then writes pairs for preference training.
     """
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters = request.query_params
+    context, parameters = context_of(request), request.query_params
     kind, texts, of = params.word(parameters, "to"), parameters.get("texts", "start"), parameters.get("of", "samples")
+    run = await context.run(request, judged=of == "judgements")
     kinds = (*tables.KINDS, HTML, *([PAIRS] if of == "judgements" else []))
     if kind not in kinds or texts not in ("start", "whole") or of not in OF:
         raise BadQuery(f"to= is one of {', '.join(kinds)}, texts= start or whole, of= one of {', '.join(OF)}")
@@ -184,7 +184,7 @@ async def export(request: Request) -> Response:
     )
     state = await context.state(request) if has_notes or kind == HTML else None
     scope = params.sample_query(parameters)
-    scope = replace(scope, where=(*scope.where, JUDGED)) if of == "judgements" else scope
+    scope = judged(run, scope) if of == "judgements" else scope
 
     def insight() -> contents.ReportedInsight | None:
         """Return the findings and broken rules of the run; the reasons for setting findings aside count as notes."""
@@ -195,7 +195,7 @@ async def export(request: Request) -> Response:
     def begin() -> Iterator[bytes]:
         noted = bookmarks(run, state) if has_notes and state is not None else Selection((), 0)
         if kind == PAIRS:
-            return pair_lines(preference_pairs(run))
+            return pair_lines(preference_pairs(run, scope))
         selection = noted if of == "bookmarks" else selected(run, scope)
         if kind == HTML:
             name, notes = run.info.name, noted.notes or {}

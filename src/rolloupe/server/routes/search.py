@@ -10,11 +10,11 @@ from starlette.responses import Response, StreamingResponse
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.query import SampleQuery, sample_key
+from rolloupe.query import SampleQuery, judgements_in, sample_key
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, places_in, speaks, utf16_length
 from rolloupe.server import params
-from rolloupe.server.context import context_of, names_judgements
+from rolloupe.server.context import context_of
 from rolloupe.server.people import PERSON, name_of, still_sees
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
@@ -35,7 +35,7 @@ async def search(request: Request) -> Response:
         return error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
-    if await names_judgements(request):
+    if judgements_in(SampleQuery(where=conditions(body.where))):
         runs = await context.judged(request, runs)
     running = await context.threads.query(lambda: begin_search(runs, body, name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}

@@ -83,7 +83,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
       <h2>{TITLES[of]}</h2>
       <p class="quiet">
         {nameOf(item)}
-        {of === "samples" && ` · ${inWords(selectionNow(session, of))}`}
+        {(of === "samples" || of === "judgements") && ` · ${inWords(selectionNow(session, of))}`}
         {of === "sample" && ` · ${nameOfSample(session.sample.now.value?.id ?? "")}`}
       </p>
       <div class={style["line"]}>

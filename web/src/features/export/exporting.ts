@@ -12,8 +12,6 @@ import { queryOf } from "../../lib/list/scope";
 export type Of = "samples" | "bookmarks" | "judgements" | "sample";
 export type Kind = "jsonl" | "parquet" | "csv" | "html" | "pairs";
 
-const JUDGED: Selection = { where: "judgement is not null" };
-
 /** The subject of the open card, and the kind of file to begin with; null while it is closed. */
 export const exportOpen = signal<{ of: Of; kind: Kind } | null>(null);
 
@@ -21,11 +19,12 @@ export function openExport(of: Of, kind: Kind = "jsonl"): void {
   exportOpen.value = { of, kind };
 }
 
-/** The samples to export, for the file and the Python call; none for what the person marked. */
+/** The samples to export, for the file and the Python call; none for bookmarks, which are of the whole run. */
 export function selectionNow(session: Session, of: Of): Selection {
   if (of === "sample") return selectionOf(session.sample.now.value);
+  if (of === "judgements") return { split: session.place.now.value.split ?? undefined };
   const scope = session.list.scope.value;
-  if (scope === null || isMarked(of)) return {};
+  if (scope === null || of === "bookmarks") return {};
   const { column: _, ...query } = queryOf(scope);
   return query;
 }
@@ -38,12 +37,14 @@ function selectionOf(reply: SampleReply | null): Selection {
   return { split, step, group, where: `index = "${index.replaceAll('"', '""')}"` };
 }
 
-const isMarked = (of: Of): boolean => of === "bookmarks" || of === "judgements";
-
 export function callOf(session: Session, of: Of, kind: Kind): string {
   const path = session.run.now.value?.path ?? "";
   if (of === "bookmarks") return bookmarksCall(path);
-  if (of === "judgements") return kind === "pairs" ? pairsCall(path) : samplesCall(path, JUDGED);
+  if (of === "judgements") {
+    const { split } = selectionNow(session, of);
+    const where = `${session.columns.judgement.value} is not null`;
+    return kind === "pairs" ? pairsCall(path, split ?? "") : samplesCall(path, { split, where });
+  }
   if (of === "sample") return sampleCall(path, session.sample.now.value?.id ?? "");
   return samplesCall(path, selectionNow(session, of));
 }
@@ -64,6 +65,7 @@ export const reportOf = (session: Session, of: Of, contents: Contents): string =
   address(session, of, { to: "html", ...contents });
 
 function address(session: Session, of: Of, what: Record<string, string | boolean>): string {
-  const query = isMarked(of) ? { ...what, of } : { ...what, ...selectionNow(session, of) };
+  const marked = of === "bookmarks" || of === "judgements" ? { of } : {};
+  const query = { ...what, ...marked, ...selectionNow(session, of) };
   return exportAddress(session.run.now.value?.id ?? "", query);
 }

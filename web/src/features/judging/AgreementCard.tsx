@@ -34,7 +34,7 @@ function Card({ of, close }: { of: Agreed; close: () => void }) {
   useEffect(() => {
     let isCurrent = true;
     askAgreement(of.run, { split: of.split, threshold: threshold ?? undefined, ids: [...of.ids] }).then(
-      (reply) => isCurrent && setFound(reply),
+      (reply) => isCurrent && (setFound(reply), setFailure("")),
       (error: unknown) => isCurrent && setFailure(asApiError(error).message),
     );
     return () => {

@@ -38,7 +38,7 @@ export function JudgingBar({ queue }: { queue: Queue }) {
             disabled={queue.ids.length === 0}
             onClick={() => judging.judge(judgement)}
           >
-            {titleOf(judgement)} <kbd>{key}</kbd>
+            {judgement !== "" ? titleOf(judgement) : now === "" ? "Skip" : "Clear"} <kbd>{key}</kbd>
           </button>
         ))}
       </span>

@@ -53,7 +53,7 @@ export function Header({ reply }: { reply: SampleReply }) {
             </button>
           )}
           {view === "tokens" && <TokensFile />}
-          {reply.group_size < (session.list.now.value?.total ?? 0) && (
+          {!isBlind && reply.group_size < (session.list.now.value?.total ?? 0) && (
             <a
               class="action"
               href={session.place.href(ofStep)}

@@ -51,7 +51,7 @@ export function SamplePane() {
       aria-label="Sample"
       aria-busy={!canShow && id !== null}
     >
-      <PromptStrip />
+      {!isBlind && <PromptStrip />}
       {canShow ? (
         <>
           <Header reply={reply} />

@@ -58,6 +58,7 @@ export const bookmarksCall = (path: string): string =>
   `${opened(path)}samples = [run.sample(one.id) for one in run.bookmarks() if one.is_there]\n`;
 
 /** The pairs of a good and a bad sample of one group. */
-export const pairsCall = (path: string): string => `${opened(path)}pairs = list(run.preference_pairs())\n`;
+export const pairsCall = (path: string, split: string): string =>
+  `${opened(path)}pairs = list(run.preference_pairs(${literal(split)}))\n`;
 
 const opened = (path: string): string => `import rolloupe\n\nrun = rolloupe.open(${literal(path)})\n`;

@@ -7,24 +7,23 @@ import { bareName, commonPrefix } from "../../lib/list/metricNames";
 import { finite } from "../../lib/numbers/numbers";
 import type { Preview } from "../browser/listView";
 import { NONE, type Scale, scaleOf } from "../../lib/colour/scales";
-import { hasJudgements } from "../judging";
+import { judgementsOf } from "../judging";
 import { Store } from "../store";
 
-/** The column of the person's judgements. */
-export const JUDGEMENT = "judgement";
+const JUDGEMENT = "judgement";
+/** The name of the same column in a run that has a `judgement` of its own. */
+const OWN_JUDGEMENT = "my_judgement";
 
-const JUDGEMENTS: ColumnInfo = {
-  name: JUDGEMENT,
+const JUDGEMENTS = {
   kind: "text",
   source: "tag",
   low: null,
   high: null,
   worst: null,
   best: null,
-  label: "Judgement",
   unit: "",
   is_empty: false,
-};
+} as const;
 
 const KNOWN: ReadonlyMap<string, string> = new Map(COLUMNS.map(({ name, label: words }) => [name, words]));
 
@@ -41,11 +40,17 @@ export class ColumnsStore extends Store {
     return this.#loaded.value?.run === id && this.#loaded.value?.split === split ? this.#loaded.value : null;
   });
 
+  /** The name of the column of the person's judgements. */
+  readonly judgement = computed(() =>
+    this.#reply.value?.columns.some(({ name }) => name === JUDGEMENT) === true ? OWN_JUDGEMENT : JUDGEMENT,
+  );
+
   /** Judgements are a column once there are some: the person's, which the run knows nothing of. */
   readonly all = computed<readonly ColumnInfo[]>(() => {
     const columns = this.#reply.value?.columns ?? [];
-    const isKnown = columns.length === 0 || columns.some(({ name }) => name === JUDGEMENT);
-    return isKnown || !hasJudgements(this.#reply.value?.run ?? "") ? columns : [...columns, JUDGEMENTS];
+    if (columns.length === 0 || judgementsOf(this.#reply.value?.run ?? "").length === 0) return columns;
+    const name = this.judgement.value;
+    return [...columns, { ...JUDGEMENTS, name, label: name === JUDGEMENT ? "Judgement" : "My judgement" }];
   });
 
   readonly tokenSeries = computed<readonly string[]>(() => this.#reply.value?.series ?? []);

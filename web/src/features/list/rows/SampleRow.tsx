@@ -8,7 +8,7 @@ import type { Common } from "../../../lib/diff/commonInSamples";
 import { exact, figure, score, signed, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
 import { sampleMark } from "../../../state/marks";
-import { JUDGEMENT, SHORT } from "../../../state/run/columns";
+import { SHORT } from "../../../state/run/columns";
 import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { bare, ending, preview } from "../../../lib/sample/preview";
 import { isPlainPress } from "../../../state/place/place";
@@ -89,7 +89,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
   ]);
   const run = session.place.field.run.value ?? "";
   const valueOf = (name: string): WireNumber =>
-    name === JUDGEMENT
+    name === session.columns.judgement.value
       ? sampleMark(run, item.id).judgement || null
       : (item.values[columns.indexOf(name)] ?? fixedValues.get(name) ?? null);
   return (

@@ -9,7 +9,6 @@ import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
 import { sampleMark } from "../../../state/marks";
-import { JUDGEMENT } from "../../../state/run/columns";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
 import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { Divider } from "../../../ui/layout/Divider";
@@ -119,7 +118,7 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const run = session.place.field.run.value ?? "";
   const valueOf = (name: string): WireNumber =>
-    name === JUDGEMENT
+    name === session.columns.judgement.value
       ? sampleMark(run, item.id).judgement || null
       : (item.values[columns.valueNames.indexOf(name)] ?? null);
   return (
