@@ -309,7 +309,7 @@ class PromptSampleQuery(Query, frozen=True, kw_only=True):
 
 @question("prompt", "rolloupe.query.prompts:prompt_life", rows="steps")
 class PromptQuery(Query, frozen=True, kw_only=True):
-    """How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples."""
+    """How the answers to one prompt changed: the steps where it appears, with its best and its worst sample."""
 
     id: Annotated[str, Meta(description="A sample with the prompt.")] = ""
     prompt: Annotated[str, Meta(description="The name of the prompt, instead of a sample.")] = ""

@@ -66,7 +66,7 @@ class Plan:
     repeats_prompts: bool
     """Two groups of a step may have the same prompt."""
     recurs: bool
-    """A prompt comes again at another step."""
+    """A prompt appears again at another step."""
     has_ragged_groups: bool
     has_missing_rewards: bool
     steps: list[int] = field(default_factory=list)

@@ -131,7 +131,8 @@ def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
     (early,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", "--steps", "2:12", *index).lines
     assert early["steps"] == [2, 12]
     refused = command("compare", pair, *index)
-    assert refused.code == 2 and "choose two runs, or runs of two recipes: these 3 are of 3" in refused.err
+    assert refused.code == 2 and "choose two runs, or runs of two recipes, not 3 runs of 3 recipes" in refused.err
+    assert "not 1 run of 1 recipe." in command("compare", pair / "plain", *index).err
 
 
 def _constant(rate: float, step: int) -> float:

@@ -21,8 +21,8 @@ async def test_keys_follow_a_prompt_from_step_to_step(tmp_path: Path) -> None:
         2: [answer(0, "When?", 1.0), answer(1, "Why?", 0.0), answer(2, "Why?", 1.0)],
     }
     async with terminal(write_run(tmp_path / "run", steps), tmp_path) as me:
-        assert "of 2 steps" not in me.text, "the prompt of the first sample comes once"
-        assert "This prompt comes at no other step." in await me.press("right_curly_bracket")
+        assert "of 2 steps" not in me.text, "the prompt of the first sample appears once"
+        assert "This prompt appears at no other step." in await me.press("right_curly_bracket")
         shown = await me.press("n", "n")
         assert " prompt ▁█ 2 of 2 steps  mean 0.500 of 2 samples  { } its other steps" in shown
         assert "This is the last step of the prompt." in await me.press("right_curly_bracket")

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
+from rolloupe.insight.curves import counted
 from rolloupe.model import Real
 from rolloupe.query.curves.records import Ints
 from rolloupe.query.several_runs.rewards import PromptMeans, prompt_means
@@ -243,7 +244,8 @@ def sides_of(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
     """Return the sides of a comparison: two runs, or the runs of two recipes. Raises `BadQuery` for other runs."""
     sides = [[run] for run in runs] if len(runs) == 2 else query.recipes(runs)
     if len(sides) != 2:
-        raise BadQuery(f"choose two runs, or runs of two recipes: these {len(runs)} are of {len(sides)}")
+        given = f"{counted(len(runs), 'run')} of {counted(len(sides), 'recipe')}"
+        raise BadQuery(f"choose two runs, or runs of two recipes, not {given}")
     return sides
 
 

@@ -186,7 +186,7 @@ class SampleReply(TurnsReply, kw_only=True):
     prompt_id: str
     """Identifies the prompt in every run: see `PromptLife`. Empty in a report."""
     prompt_steps: int | None
-    """At how many steps the prompt comes; None if that is not known yet."""
+    """At how many steps the prompt appears; None if that is not known yet."""
     turn_count: int
     prompt_tokens: Number
     response_tokens: Number

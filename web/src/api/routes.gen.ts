@@ -70,7 +70,7 @@ export const askEvalsAnswers = (run: string, asked: Asked<AnswerQuery>): Promise
 export const askPromptSamples = (run: string, asked: Asked<PromptSampleQuery>): Promise<PromptSamples> =>
   get(["runs", run, "prompt-samples"], asked);
 
-/** How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples. */
+/** How the answers to one prompt changed: the steps where it appears, with its best and its worst sample. */
 export const askPrompt = (run: string, asked: Asked<PromptQuery> = {}): Promise<PromptLife> =>
   get(["runs", run, "prompt"], asked);
 

@@ -777,7 +777,7 @@ export interface SampleReply {
   lag: WireNumber;
   /** Identifies the prompt in every run: see `PromptLife`. Empty in a report. */
   prompt_id: string;
-  /** At how many steps the prompt comes; None if that is not known yet. */
+  /** At how many steps the prompt appears; None if that is not known yet. */
   prompt_steps: number | null;
   turn_count: number;
   prompt_tokens: WireNumber;
@@ -2141,7 +2141,7 @@ export interface PromptSample {
   preview: string;
 }
 
-/** How the answers to one prompt changed: every step where it comes, with the best and the worst of its samples. */
+/** How the answers to one prompt changed: the steps where it appears, with its best and its worst sample. */
 export interface PromptQuery {
   /** A sample with the prompt. */
   id?: string | undefined;

@@ -93,7 +93,7 @@ const isOfTokens = (action: Action): action is TokenAction => TOKEN_KEYS.some((o
 /** Actions on the turns of one sample. */
 const OF_ONE: ReadonlySet<Action> = new Set(["find", "expand"]);
 
-/** Actions on a prompt that comes again. */
+/** Actions on a prompt that appears again. */
 const OF_PROMPT: ReadonlySet<Action> = new Set(["nextOfPrompt", "previousOfPrompt", "thenAndNow"]);
 
 function can(session: Session, action: Action): boolean {

@@ -77,8 +77,13 @@ export const KEYS: readonly Key[] = [
   { action: "nextStep", keys: ["]"], label: "]", words: "next step" },
   { action: "firstStep", keys: ["g"], label: "g", words: "first step" },
   { action: "lastStep", keys: ["G"], label: "G", words: "last step" },
-  { action: "previousOfPrompt", keys: ["{"], label: "{", words: "the same prompt at the previous step where it comes" },
-  { action: "nextOfPrompt", keys: ["}"], label: "}", words: "the same prompt at the next step where it comes" },
+  {
+    action: "previousOfPrompt",
+    keys: ["{"],
+    label: "{",
+    words: "the same prompt at the previous step where it appears",
+  },
+  { action: "nextOfPrompt", keys: ["}"], label: "}", words: "the same prompt at the next step where it appears" },
   {
     action: "thenAndNow",
     keys: ["p"],

@@ -1,4 +1,4 @@
-/** The life of the prompt of the open sample: the steps where it comes, and the moves from one to another. */
+/** The life of the prompt of the open sample: the steps where it appears, and the moves from one to another. */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { askPrompt } from "../api";
@@ -16,8 +16,8 @@ export class PromptStore extends Store {
 
   readonly pick = signal<Pick>("place");
 
-  /** True if the prompt of the sample on the screen is known to come again: it stays so while that sample is shown. */
-  readonly comesAgain = signal(false);
+  /** True if the prompt of the sample on the screen is known to appear again, as long as that sample is shown. */
+  readonly appearsAgain = signal(false);
 
   /** The sample that was reached along the steps of its prompt, and its place among those of its step. */
   readonly #along = signal<{ id: string; place: number } | null>(null);
@@ -146,22 +146,21 @@ export class PromptStore extends Store {
       untracked(() => {
         if (reply === null) return;
         const steps = reply.prompt_steps ?? this.life.peek()?.steps.length ?? 0;
-        this.comesAgain.value = steps > 1;
+        this.appearsAgain.value = steps > 1;
         const asked = `${reply.run}\n${reply.prompt_id}\n${newest}`;
         if (reply.prompt_id === "" || reply.prompt_steps === 1 || asked === this.#asked) return;
         this.#asked = asked;
-        void this.#load(reply.run, reply.prompt_id);
+        void this.#load(reply.run, reply.prompt_id, asked);
       });
     });
   }
 
-  async #load(run: string, prompt: string): Promise<void> {
+  async #load(run: string, prompt: string, asked: string): Promise<void> {
     try {
       const life = await askPrompt(run, { prompt });
-      const reply = this.session.sample.now.peek();
-      if (reply?.run === run && reply.prompt_id === prompt) this.#life.value = life;
+      if (asked === this.#asked) this.#life.value = life;
     } catch {
-      this.#asked = ""; // the sample is there without it; the next one asks again
+      if (asked === this.#asked) this.#asked = ""; // the sample is there without it; the next one asks again
     }
   }
 }

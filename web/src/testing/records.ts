@@ -214,6 +214,7 @@ export function listing(session: Session, more: Partial<Listing>): Listing {
     pending: 0,
     discarded: 0,
     reasons: [],
+    hasStatus: true,
     ...more,
   };
 }

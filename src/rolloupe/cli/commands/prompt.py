@@ -7,7 +7,7 @@ from rolloupe.cli.terminal import complain, number, print_table, show_command, s
 
 @asks("prompt")
 def prompt(answers: Answers) -> int:
-    """Show how the answers to one prompt changed: the steps where it comes, with its best and its worst sample.
+    """Show how the answers to one prompt changed: the steps where it appears, with its best and its worst sample.
 
     --id names a sample that answers the prompt. Prompts must be equal to the letter. Discarded samples count. The last
     lines show the best answer of the first step and of the last one.
@@ -35,7 +35,7 @@ def prompt(answers: Answers) -> int:
         if life.is_cut:
             complain(f"Only the first {len(life.steps):,} steps are listed.")
         if len(life.steps) == 1:
-            tell("The prompt comes at this step only.")
+            tell("The prompt appears only at this step.")
             continue
         for best in dict.fromkeys(one.best for one in (life.steps[0], life.steps[-1]) if one.best):
             show_command("show", run.path, best)

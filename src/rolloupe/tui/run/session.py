@@ -122,7 +122,7 @@ class SampleAt(NamedTuple):
     members: Sequence[SampleKey] = ()
     note: str = ""
     life: Sequence[Recurrence] = ()
-    """The steps of its split where its prompt comes; empty if there is no other, or they are not known yet."""
+    """The steps of its split where its prompt appears; empty if there is no other, or they are not known yet."""
     version: str = ""
     """The version of the run at which the sample was read."""
 
@@ -214,7 +214,7 @@ class Session:
         return SampleAt(place, number, page.total, item, sample, members, life=self._life(sample), version=version)
 
     def _life(self, sample: Sample) -> Sequence[Recurrence]:
-        """Return the steps of a split where a prompt comes, unless the first answer about the run would wait."""
+        """Return the steps of a split where a prompt appears, unless the first answer about the run would wait."""
         prompt = sample.row.prompt_hash
         if (query.count_steps(self.run, prompt) or 0) < 2:
             return ()

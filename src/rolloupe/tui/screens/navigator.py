@@ -75,11 +75,11 @@ class Navigator:
             self.change(step=step)
 
     def along_prompt(self, by: int) -> None:
-        """Go to the answer to the same prompt at the previous or the next step where it comes, at the same place."""
+        """Go to the answer to the same prompt at the previous or the next step where it appears, at the same place."""
         key, life = self.key, self.shown.life
         here = next((n for n, place in enumerate(life) if key and place.key.step == key.step), None)
         if key is None or here is None:
-            self._screen.tell("This prompt comes at no other step.")
+            self._screen.tell("This prompt appears at no other step.")
         elif not 0 <= here + by < len(life):
             self._screen.tell(f"This is the {'last' if by > 0 else 'first'} step of the prompt.")
         else:

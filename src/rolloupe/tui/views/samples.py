@@ -228,7 +228,7 @@ def sample_lines(
 
 
 def life_line(at: SampleAt, scales: Mapping[str, Scale], width: int) -> Line:
-    """Return the steps where the prompt of a sample comes, as blocks of their mean rewards."""
+    """Return the steps where the prompt of a sample appears, as blocks of their mean rewards."""
     here = next((n for n, place in enumerate(at.life) if at.sample and place.key.step == at.sample.key.step), 0)
     means = [place.reward.mean for place in at.life]
     numbers = thinned(means, SPARK)

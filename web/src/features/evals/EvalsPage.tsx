@@ -57,7 +57,7 @@ export function EvalsPage() {
       <Controls reply={reply} />
       {reply.evals.length === 0 ? (
         <p class={style["none"]}>
-          Training prompts that come at several steps. Press one to read its answers step by step. The run has no
+          Training prompts that appear at several steps. Press one to read its answers step by step. The run has no
           evaluation: none of its splits is named <code>eval/…</code>.
         </p>
       ) : (

@@ -65,7 +65,7 @@ export function pages(session: Session): PageEntry[] {
       page: "evals",
       sign: "evals",
       label: evalsName(session),
-      more: hasEvals ? "by step and prompt" : "training prompts that come again, by step",
+      more: hasEvals ? "by step and prompt" : "training prompts that appear again, by step",
       isEmpty: splits.length === 0,
     },
     { page: "tokens", sign: "tokens", label: "Tokens", more: "of the run: by step, position, rule and string" },

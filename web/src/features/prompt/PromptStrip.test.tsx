@@ -1,5 +1,6 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import * as api from "../../api";
+import type { PromptLife } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { createSession, type Session } from "../../state/session";
 import { drawn, settled } from "../../testing/page";
@@ -29,7 +30,7 @@ const show = (id: string, prompt_steps: number | null = 3): void => {
 
 const idHere = (): string | null => session.place.now.value.sample;
 
-it("has its room before the steps are known, and none for a prompt that comes once", async () => {
+it("has its room before the steps are known, and none for a prompt that appears once", async () => {
   show("train/4/0/1");
   const host = await drawn(<PromptStrip />, session);
   await settled();
@@ -43,7 +44,7 @@ it("has its room before the steps are known, and none for a prompt that comes on
   expect(host.querySelector("section")).toBeNull();
 });
 
-it("does not come while a sample is read whose steps were not known with it", async () => {
+it("does not appear while a sample is read whose steps were not known with it", async () => {
   show("train/4/0/1", null);
   const host = await drawn(<PromptStrip />, session);
   await settled();
@@ -51,6 +52,18 @@ it("does not come while a sample is read whose steps were not known with it", as
   show("train/9/0/1", null);
   await settled();
   expect(host.querySelector("section")).not.toBeNull();
+});
+
+it("keeps the steps of a prompt that arrive while another sample is read", async () => {
+  let give: (life: PromptLife) => void = () => undefined;
+  vi.mocked(api.askPrompt).mockReturnValue(new Promise((resolve) => (give = resolve)));
+  show("train/4/0/1");
+  session.sample.now.value = reply({ id: "train/4/1/1", step: 4, prompt_id: "fedcba9876543210" });
+  give(promptLife(steps));
+  await settled();
+  show("train/4/0/1");
+  await settled();
+  expect(session.prompt.steps.value).toHaveLength(3);
 });
 
 it("keys go to the same place of the neighbouring steps, whose answer is compared with the one before", async () => {

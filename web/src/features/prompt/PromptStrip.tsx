@@ -1,5 +1,5 @@
 /**
- * The steps where the prompt of the open sample comes, above the sample: a press, a drag or a key shows the answer of
+ * The steps where the prompt of the open sample appears, above the sample: a press, a drag or a key shows the answer of
  * another step in its place.
  */
 
@@ -21,7 +21,7 @@ const PICKS: readonly [Pick, string][] = [
 
 export function PromptStrip() {
   const session = useSession();
-  if (!session.prompt.comesAgain.value) return null;
+  if (!session.prompt.appearsAgain.value) return null;
   const steps = session.prompt.steps.value;
   const at = session.prompt.at.value;
   const here = steps[at];

@@ -30,6 +30,8 @@ export interface Listing extends Pick<SamplesReply, "pending" | "discarded" | "r
   requests: Set<string>;
   /** Changes with the samples of the step; 0 for several steps. */
   stamp: number;
+  /** True if a sample has a status in the page that was loaded first: other pages must not add a column. */
+  hasStatus: boolean;
 }
 
 /** The most pages that a list keeps: a reader who scrolls through millions of rows looks at few of them. */
@@ -207,6 +209,7 @@ function listed(of: Scope, page: Page): Listing {
     pending,
     discarded,
     reasons,
+    hasStatus: !isGroups && page.reply.samples.some(({ status }) => status !== "unknown"),
   };
   return { ...bare, ...added(bare, page) };
 }

@@ -29,14 +29,13 @@ export class ViewStore extends Store {
     name !== this.session.place.field.sort.value &&
     (this.isEmpty(name) || this.#isSame(name));
 
-  /** True for a column that the run lacks, for one number, and for a status that no loaded sample has. */
+  /** True for a column that the run lacks, for one number, and for a status that no sample of the list has. */
   #isSame(name: string): boolean {
     const column = this.session.columns.named(name);
     if (name === "prompt" || this.session.columns.all.value.length === 0) return false;
     if (column === null) return true;
-    if (name !== "status") return column.kind === "number" && column.low !== null && column.low === column.high;
-    const pages = this.session.list.now.value?.pages.values() ?? [];
-    return [...pages].every((items) => items.every(({ status }) => status === "unknown"));
+    if (name === "status") return this.session.list.now.value?.hasStatus !== true;
+    return column.kind === "number" && column.low !== null && column.low === column.high;
   }
 
   /** True for a column of numbers without any value. */

@@ -67,6 +67,7 @@ function shown(step: number, stamp: number, of: number): void {
     pending: 0,
     discarded: 0,
     reasons: [],
+    hasStatus: false,
   } satisfies Listing;
   (session.steps.reply as { value: StepsReply }).value = STEPS;
 }

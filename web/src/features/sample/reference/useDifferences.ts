@@ -17,13 +17,19 @@ import { responseAt } from "../transcript/responseAt";
 /** The prefix of the names of the parts of the answer before, which is not on the page. */
 const OF_BEFORE = "before";
 
-/** The turns of the answer of the step before, if the sample was reached along the steps of its prompt. */
-function useBefore({ run, id }: SampleReply): readonly TurnView[] | null {
+/**
+ * The turns of the answer of the step before, if the sample was reached along the steps of its prompt; undefined until
+ * they are known, null without such an answer.
+ */
+function useBefore({ run, id }: SampleReply): readonly TurnView[] | null | undefined {
   const session = useSession();
-  const before = session.place.field.sample.value === id ? session.prompt.before.value : null;
+  const isHere = session.place.field.sample.value === id;
+  const before = isHere ? session.prompt.before.value : null;
   const key = before === null || !render.value.differences ? null : `${run}\n${before.id}`;
   const loaded = useLoaded(key, async () => session.sample.reply(run, before?.id ?? "")).value;
-  return useMemo(() => loaded?.turns.slice(responseAt(loaded.turns)) ?? null, [loaded]);
+  const turns = useMemo(() => loaded?.turns.slice(responseAt(loaded.turns)), [loaded]);
+  const isLeft = !isHere && session.prompt.isAlong.value;
+  return key === null && !isLeft ? null : turns;
 }
 
 /** The result for the reference: null during the comparison, and without a request. */
@@ -31,7 +37,7 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
   const session = useSession();
   const { run, id, turns, turn_total: total, reference } = reply;
   const before = useBefore(reply);
-  const other = before ?? reference?.turns;
+  const other = before === null ? reference?.turns : before;
   const isWanted = render.value.differences && other !== undefined && other.length > 0;
   const [latest, setLatest] = useState<{ of: unknown; result: Marked | { refused: string } } | null>(null);
   const sides = useMemo(() => {
@@ -41,6 +47,7 @@ export function useDifferences(reply: SampleReply): Marked | { refused: string }
   }, [turns, other, before]);
 
   useEffect(() => {
+    session.differences.refused.value = "";
     if (!isWanted) return undefined;
     const end = (result: Marked | { refused: string }): void => {
       setLatest({ of: sides, result });

@@ -9,8 +9,9 @@ const ROOM_PX = 16;
 const MOVES = ["wheel", "pointerdown", "keydown", "touchstart"] as const;
 
 /**
- * While a sample is drawn, keep the end of its response in the window, until the reader moves. Returns the references
- * of what is drawn, and of the mark at the end of the response.
+ * While a sample is drawn, keep the end of its response in the window, until the reader moves. Along the steps of a
+ * prompt, the scroll position stays. Returns the references of what is drawn, and of the mark at the end of the
+ * response.
  */
 export function useEnd(isBelow: boolean): [RefObject<HTMLElement | null>, RefObject<HTMLDivElement | null>] {
   const session = useSession();
@@ -19,8 +20,8 @@ export function useEnd(isBelow: boolean): [RefObject<HTMLElement | null>, RefObj
   useLayoutEffect(() => {
     const content = drawn.current;
     const panes = [content?.closest<HTMLElement>("[data-scroll=sample]"), content?.closest<HTMLElement>("main")];
-    if (content === null || isBelow || !settings.peek().openAtEnd || session.highlights.target.peek() !== null)
-      return undefined;
+    const isElsewhere = session.prompt.isAlong.peek() || session.highlights.target.peek() !== null;
+    if (content === null || isBelow || isElsewhere || !settings.peek().openAtEnd) return undefined;
     let last = 0;
     const bring = (): void => {
       const pane = panes.find((one) => one && one.scrollHeight > one.clientHeight + 1);
