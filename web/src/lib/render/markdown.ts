@@ -28,6 +28,7 @@ function parser(latex: boolean): Parser {
     result.normalizeLink = (address) => address;
     result.normalizeLinkText = (address) => address;
     result.validateLink = () => true; // this module decides: other links are shown with their address
+    result.inline.ruler.before("emphasis", "product", product);
     if (latex) {
       result.inline.ruler.before("escape", "formula", inlineFormula);
       result.block.ruler.before("fence", "formula", blockFormula, {
@@ -155,6 +156,18 @@ function inlineFormula(state: StateInline, silent: boolean): boolean {
     token.markup = state.src.slice(formula.start, formula.stop);
   }
   state.pos = formula.stop;
+  return true;
+}
+
+/** A sign of multiplication, or of a power, that CommonMark would read as emphasis: `2*3+4*5`, `x**2`. */
+const PRODUCT = /(?<=[A-Za-z0-9)\]}])(?:\*(?=[A-Za-z0-9([{])|\*\*(?=[0-9(]))/y;
+
+function product(state: StateInline, silent: boolean): boolean {
+  PRODUCT.lastIndex = state.pos;
+  const sign = PRODUCT.exec(state.src)?.[0];
+  if (sign === undefined) return false;
+  if (!silent) state.pending += sign;
+  state.pos += sign.length;
   return true;
 }
 

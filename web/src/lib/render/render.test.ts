@@ -73,6 +73,15 @@ function mixed(seed: number): string {
   ).join("");
 }
 
+it("keeps signs of multiplication and of powers", () => {
+  for (const text of ["2*89.90+2*129.00", "a*b + c*(d)", "(a)*b and c*(d)", "x**2 + y**2", "2**3 and 4**5"])
+    expect(textOf(nodes(text)), text).toBe(text);
+  expect(all("**bold** and *slanted*, 粗**体**字", "strong").map((one) => textOf(one.children))).toEqual([
+    "bold",
+    "体",
+  ]);
+});
+
 describe("drawn text", () => {
   it("is made of known elements and harmless attributes only, whatever the text says", () => {
     for (let seed = 1; seed <= 300; seed += 1) {
