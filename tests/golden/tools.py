@@ -19,7 +19,7 @@ def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
     yield "summary", {}
     for run in runs:
         scope = {"run": run.id}
-        for name in ("summary", "brief", "findings", "lint", "query", "compare_steps", "gradient"):
+        for name in ("summary", "brief", "findings", "lint", "query", "compare_steps", "gradient", "agreement"):
             yield name, scope
         yield "compare_rewards", {"runs": [run.id for run in (run, *runs)][:2]}
         yield "findings", {**scope, "cursor": "1"}
