@@ -19,10 +19,10 @@ from rolloupe.query.engine import database
 from rolloupe.query.engine.database import Question
 
 KEPT_BYTES = 64 * 2**20
-MOST_CHUNKS = 32
-"""Of small chunks: more of them become one."""
 QUICK_ROWS = 200_000
-"""`count_steps` reads no more rows than these: 15 ms. A chunk of fewer is small."""
+"""`count_steps` reads no more rows than these: 15 ms."""
+MOST_CHUNKS = 32
+"""Of small chunks, which have `QUICK_ROWS` together: more of them become one."""
 
 EVERY = """
 SELECT DISTINCT prompt_hash, number, launch FROM rows JOIN steps USING (split, step)
@@ -110,9 +110,10 @@ def _keep(run: OpenRun, chunk: Chunk) -> None:
         kept = [one for one in _kept.get(run.catalog.folder) or [] if one.pieces <= present]
         if all(one.pieces.isdisjoint(chunk.pieces) for one in kept):  # another thread may have read them too
             kept.append(chunk)
-        small = [one for one in kept if len(one.hashes) < QUICK_ROWS]
+        small = [one for one in kept if len(one.hashes) * MOST_CHUNKS < QUICK_ROWS]
         if len(small) > MOST_CHUNKS:
-            kept = [*(one for one in kept if len(one.hashes) >= QUICK_ROWS), _merged(small)]
+            large = [one for one in kept if len(one.hashes) * MOST_CHUNKS >= QUICK_ROWS]
+            kept = [*large, _merged(small)]
         size = sum(one.hashes.nbytes + one.steps.nbytes + one.launches.nbytes for one in kept)
         _kept.put(run.catalog.folder, kept, size)
 
