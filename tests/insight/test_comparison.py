@@ -122,6 +122,21 @@ def test_few_steps_prompts_that_are_shared_in_part_and_huge_rewards_are_compared
     assert interval.low < interval.mean < interval.high and np.isfinite(interval).all()
 
 
+def test_all_evaluations_together_are_those_that_both_runs_have(tmp_path: Path) -> None:
+    for name, level, evals in (("a", 0.0, "xy"), ("b", 1.0, "yz"), ("c", 1.0, "z")):
+        with Recorder(tmp_path / name, code=None) as run:
+            for step, of in itertools.product(range(12), evals):
+                reward = level + 0.1 * (step % 2) + (5 if of == "x" else 0)
+                run.sample(step=step, group="0", index=0, prompt=of, response="r", reward=reward, split=f"eval/{of}")
+    with rolloupe.open(tmp_path, index_dir=tmp_path / "index") as runs:
+        a, b, c = (runs.run(name) for name in "abc")
+        found = rolloupe.compare_rewards(a, b, split="eval")
+        with pytest.raises(NotFound, match="no evaluation in common"):
+            rolloupe.compare_rewards(a, c, split="eval")
+    assert (found.better, found.paired, found.difference) == ("b", True, pytest.approx(1))
+    assert found.text.endswith(" Compared on eval/y.")
+
+
 def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
     index = ("--index-dir", tmp_path)
     told = command("compare", pair / "plain", pair / "better", *index)

@@ -23,6 +23,7 @@ from rolloupe.index import OpenRun
 from rolloupe.insight.curves import counted
 from rolloupe.model import Real
 from rolloupe.query.curves.records import Ints
+from rolloupe.query.engine.names import is_asked
 from rolloupe.query.several_runs.rewards import PromptMeans, prompt_means
 from rolloupe.tokens import Floats
 
@@ -209,16 +210,15 @@ def compare_rewards(
 
     Without a first or a last step, the window is the second half of the common steps, which shows where a training
     leads, or all of them if that has too few. Raises `BadQuery` without runs on both sides, for a run on both, and for
-    a window that ends before it begins; `NotFound` for a split that a run lacks.
+    a window that ends before it begins; `NotFound` for a split that a run lacks. `eval` is all evaluations that every
+    run has.
     """
     if not first or not second or {run.id for run in first} & {run.id for run in second}:
         raise BadQuery("compare two different runs, or two groups of runs")
     if step_min is not None and step_max is not None and step_min > step_max:
         raise BadQuery(f"the window ends at step {step_max}, before it begins at step {step_min}")
-    for run in (*first, *second):
-        if split not in (names := [known.name for known in query.splits(run, quick=True)]):
-            raise NotFound(f"run {run.id!r} has no split {split[:40]!r}; there are: {', '.join(names[:40])}")
-    sides = [[prompt_means(run, split) for run in side] for side in (first, second)]
+    splits = _shared_splits([*first, *second], split)
+    sides = [[prompt_means(run, splits) for run in side] for side in (first, second)]
     alone = len(first) == len(second) == 1
     whole = differences(sides[0][0], sides[1][0]) if alone else _of_groups(sides)
     low, high = _window(whole.steps, step_min, step_max)
@@ -237,7 +237,22 @@ def compare_rewards(
         steps=(int(window.steps[0]), int(window.steps[-1])) if len(window.steps) else None, paired=whole.paired,
         curves=[SideCurve(steps=whole.steps.tolist(), means=side.tolist()) for side in (whole.first, whole.second)],
     )  # fmt: skip
-    return replace(result, text=_text(result, first, second))
+    about = "" if splits == [split] else f" Compared on {', '.join(splits)}."
+    return replace(result, text=_text(result, first, second) + about)
+
+
+def _shared_splits(runs: Sequence[OpenRun], asked: str) -> list[str]:
+    """The splits that every run has and that are asked for: one, or all evaluations. Raises `NotFound` without any."""
+    shared: list[str] = []
+    for number, run in enumerate(runs):
+        names = [known.name for known in query.splits(run, quick=True)]
+        found = [asked] if asked in names else [name for name in names if is_asked(name, asked)]
+        if not found:
+            raise NotFound(f"run {run.id!r} has no split {asked[:40]!r}; there are: {', '.join(names[:40])}")
+        shared = [name for name in found if not number or name in shared]
+    if not shared:
+        raise NotFound("the runs have no evaluation in common")
+    return shared
 
 
 def sides_of(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:

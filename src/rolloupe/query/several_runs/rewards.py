@@ -1,5 +1,6 @@
 """The mean reward of each prompt at each step of a run, for comparisons of runs that answer the same prompts."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ MOST_MEANS = 2_000_000
 
 MEANS = f"""
 SELECT step, coalesce(prompt_hash, 0), {mean_of("reward")}, count(reward) FILTER (isfinite(reward))
-FROM rows WHERE split = ? AND isfinite(reward) GROUP BY ALL ORDER BY step DESC LIMIT {MOST_MEANS + 1}
+FROM rows WHERE list_contains(?, split) AND isfinite(reward) GROUP BY ALL ORDER BY step DESC LIMIT {MOST_MEANS + 1}
 """
 
 
@@ -35,20 +36,20 @@ class PromptMeans(NamedTuple):
 _cache: AnswerCache[PromptMeans] = AnswerCache(128 * 2**20, bytes_of)
 
 
-def prompt_means(run: OpenRun, split: str) -> PromptMeans:
-    """Return the mean reward of each prompt at each step of a split; empty for an unknown split."""
+def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
+    """Return the mean reward of each prompt at each step of some splits together; empty for unknown splits."""
     snapshot = run.snapshot()
 
     def make() -> PromptMeans:
-        pieces = snapshot.holding([split])
+        pieces = snapshot.holding(splits)
         if not pieces:
             none = np.zeros(0, np.int64)
             return PromptMeans(none, none, np.zeros(0), none)
-        table = database.table(run, Question(pieces, MEANS, [split], overlay=discard_overlay(snapshot)))
+        table = database.table(run, Question(pieces, MEANS, [[*splits]], overlay=discard_overlay(snapshot)))
         means = PromptMeans(*(column.to_numpy()[::-1] for column in table.columns))
         if len(means.steps) <= MOST_MEANS:
             return means
         whole = means.steps > means.steps[0]  # the first step may lack some of its prompts
         return PromptMeans(*(column[whole] for column in means))
 
-    return _cache.get(run, snapshot, split, make)
+    return _cache.get(run, snapshot, tuple(splits), make)

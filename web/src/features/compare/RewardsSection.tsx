@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { getRewardComparison } from "../../api/compare";
 import type { RunItem } from "../../api/types.gen";
-import { nameOfSplit } from "../../lib/address/splits";
+import { EVALS, nameOfSplit } from "../../lib/address/splits";
 import { count, figure } from "../../lib/numbers/numbers";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -11,7 +11,7 @@ import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Loading, Missing } from "../../ui/layout/EmptyState";
 import { Text } from "../../ui/text/Text";
 import { boundsOf, CurveChart, rewardOf } from "../charts";
-import { versionOf } from "./options";
+import { sharedSplits, versionOf } from "./options";
 import style from "./Compare.module.css";
 
 export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
@@ -55,6 +55,21 @@ const MOST_SENTENCES = 4;
 
 /** The verdict about two recipes with several seeds, else those about the first run and each other one. */
 function Verdicts({ compared, split }: { compared: readonly RunItem[]; split: string }) {
+  const able = compared.filter((run) => sharedSplits([run], split).length > 0);
+  const unable = compared.filter((run) => !able.includes(run));
+  return (
+    <>
+      {able.length > 1 && <VerdictsOf compared={able} split={split} />}
+      {unable.length > 0 && (
+        <p class="quiet">
+          <Text text={`Without ${split === EVALS ? "an evaluation" : split}: ${unable.map(nameOf).join(", ")}`} />
+        </p>
+      )}
+    </>
+  );
+}
+
+function VerdictsOf({ compared, split }: { compared: readonly RunItem[]; split: string }) {
   const loaded = useComparison(compared.length > 2 ? compared : [], split);
   const [first, ...others] = compared;
   const sides = loaded.value?.runs ?? [];
@@ -96,7 +111,14 @@ const useComparison = (runs: readonly RunItem[], split: string) =>
 
 /** Which of two sides is better, and how sure that is. */
 function Verdict({ runs, split }: { runs: readonly RunItem[]; split: string }) {
-  const loaded = useComparison(runs, split);
+  const isShared = sharedSplits(runs, split).length > 0;
+  const loaded = useComparison(isShared ? runs : [], split);
+  if (!isShared)
+    return (
+      <p class="quiet">
+        <Text text={`${runs.map(nameOf).join(" and ")} have no evaluation in common.`} />
+      </p>
+    );
   if (loaded.error !== null) return <Missing error={loaded.error} again={loaded.again} />;
   if (loaded.value === null) return <Loading />;
   return (

@@ -1,6 +1,7 @@
 /** The options of the page, which its address holds, and the runs that it compares. */
 
 import type { RunItem } from "../../api/types.gen";
+import { isOf } from "../../lib/address/splits";
 import type { Session } from "../../state/session";
 
 export function option(session: Session, name: string): string {
@@ -19,6 +20,12 @@ export function setOptions(
 export function comparedRuns(session: Session): readonly RunItem[] {
   const item = session.run.now.value;
   return item === null ? [] : [item, ...session.overlays.runs.value];
+}
+
+/** The splits that all of these runs have, of those that a choice covers. */
+export function sharedSplits(runs: readonly RunItem[], choice: string): string[] {
+  const [first, ...others] = runs.map(({ splits }) => splits.map(({ name }) => name));
+  return (first ?? []).filter((name) => isOf(name, choice) && others.every((names) => names.includes(name)));
 }
 
 /** A key that changes when one of the runs changes. */
