@@ -87,6 +87,11 @@ ADVISED: dict[str, Advised] = {
     "chosen and rejected without a prompt": Advised(
         [{"chosen": "Right.", "rejected": "Wrong."}] * 2, "response=chosen+rejected,reward=1+0",
         [("", 1.0, "Right."), ("", 0.0, "Wrong."), ("", 1.0, "Right.")], 4),
+    "chosen and rejected dialogues": Advised(
+        [{key: f"\n\nHuman: Add.\n\nAssistant: What?\n\nHuman: Two and two.\n\nAssistant: {answer}"
+          for key, answer in (("chosen", "Four."), ("rejected", "Five."))}],
+        "response=chosen+rejected,reward=1+0", [("", 1.0, "Four."), ("", 0.0, "Five.")], 2,
+        "Add.\n\nWhat?\n\nTwo and two."),
     "chosen and rejected with scores": Advised(
         [PAIR | {"score_chosen": 8, "score_rejected": 2.5, "chosen_model": "m"}],
         "response=chosen+rejected,reward=score_chosen+score_rejected", [("", 8.0, "Right."), ("", 2.5, "Wrong.")], 2),
@@ -102,6 +107,10 @@ ADVISED: dict[str, Advised] = {
     "a preference between the two": Advised(
         [TWO | {"preference": 1.25, "generator_1": "a", "generator_2": "b"}],
         "response=output_1+output_2,reward=preference,prompt=instruction", [("", 0.75, "One."), ("", 0.25, "Two.")], 2),
+    "two outputs, a preference, and the words of the judge": Advised(
+        [TWO | {"preference": 2, "raw_completion": "Output (b) is better.", "price_per_example": 0.01}],
+        "response=output_1+output_2,reward=preference,prompt=instruction",
+        [("", 0.0, "One."), ("", 1.0, "Two.")], 2, "Add."),
     "two responses and the letter of the better": Advised(
         [{"question": "Add.", "response_a": "One.", "response_b": "Two.", "winner": winner}
          for winner in ("model_b", "tie")], "response=response_a+response_b,reward=winner",

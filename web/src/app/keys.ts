@@ -234,11 +234,17 @@ export function startKeys(session: Session): void {
     }
     const action = actionOf(event);
     if (action === null || event.defaultPrevented || isLocked.peek()) return;
-    const isOver = helpOpen.peek() || paletteOpen.peek() || document.querySelector("dialog[open]") !== null;
+    const isFromHelp = helpOpen.peek() && event.key.length === 1 && event.key !== " ";
+    const dialogs = document.querySelectorAll("dialog[open]").length - (isFromHelp ? 1 : 0);
+    const isOver = (helpOpen.peek() && !isFromHelp) || paletteOpen.peek() || dialogs > 0;
     if (action === "palette" ? isOver && !paletteOpen.peek() : isOver) return;
     const isInField = event.target instanceof Element && event.target.closest(FIELDS) !== null;
     if ((isInField && action !== "palette") || !can(session, action)) return;
     event.preventDefault();
+    if (isFromHelp) {
+      helpOpen.value = false;
+      if (action === "help") return;
+    }
     // A key held down judges one sample.
     if (!(event.repeat && JUDGING.has(action))) act(session, action);
   });

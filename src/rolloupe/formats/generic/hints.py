@@ -314,13 +314,15 @@ def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
     first = records[0]
     keys = _responses(first)
     has_score = roles.score is not None and not _are_scores(first[roles.score], len(keys))
-    if has_score or (roles.response and roles.response not in USUAL["weak_response"]):
+    reward = _reward_of_pair(records, keys) if len(keys) > 1 else ""
+    is_answered = roles.response and roles.response not in USUAL["weak_response"]
+    if has_score or (is_answered and not _OF_CHOICE.intersection(words_of(reward))):
         return {}
     if len(keys) < 2 or any(not _is_answer(record.get(key)) for record in records for key in keys):
         return {}
     role = "response" if any(isinstance(first[key], str) for key in keys) else "messages"
     found = {role: "+".join(keys)}
-    if reward := _reward_of_pair(records, keys):
+    if reward:
         found["reward"] = reward
     if not (roles.prompt and first[roles.prompt]):
         texts = [key for key, value in first.items() if key not in keys and isinstance(value, str) and value]

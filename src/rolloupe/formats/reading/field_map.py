@@ -7,7 +7,8 @@ included, takes precedence.
 
 Several keys joined by plus signs make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
 number that is no key is the value. One reward may also name the better of several responses
-(`response=output_1+output_2,reward=preference`).
+(`response=output_1+output_2,reward=preference`). Dialogues that begin alike (`Human: ... Assistant: ...`) have what
+comes before their last common answer as their prompt.
 """
 
 import os
@@ -34,6 +35,10 @@ MAX_BYTES = 2**20
 MAX_LABEL_CHARS = 64
 MISSING = object()
 _NUMBER = re.compile(r"-?[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_ANSWER = "\n\nAssistant:"
+_SPEAKER = re.compile(r"(?:\A|\n\n)(Human|Assistant):")
+_SPEAKERS = {"Human": "user", "Assistant": "assistant"}
+"""The dialogues of hh-rlhf."""
 _LABELS = re.compile(r"[0-9]{1,9}|[A-Za-z]+")
 
 
@@ -85,7 +90,24 @@ def renamed(record: Record, fields: Fields) -> Record:
     texts = next((key for role, key in fields if role in ("response", "messages")), "")
     if "reward" in mapped and "+" in texts and texts not in record and not isinstance(mapped["reward"], list):
         mapped["reward"] = choice(mapped["reward"], [label_of(key) for key in texts.split("+")])
+    if "prompt" not in mapped and not record.get("prompt"):
+        mapped |= _after_common_dialogue(mapped.get("response"))
     return {key: value for key, value in record.items() if key not in names and key not in mapped_keys} | mapped
+
+
+def _after_common_dialogue(responses: object) -> Record:
+    """The prompt that several dialogues of Human and Assistant share, and what follows it in each; else empty."""
+    if type(responses) is not list or len(responses) < 2:
+        return {}
+    if not all(isinstance(response, str) and _SPEAKER.match(response) for response in responses):
+        return {}
+    stop = os.path.commonprefix(responses).rfind(_ANSWER)  # noqa: RUF071 - texts, not paths
+    if stop < 0:
+        return {}
+    _, *parts = _SPEAKER.split(responses[0][:stop])
+    turns = zip(parts[::2], parts[1::2], strict=True)
+    prompt = [{"role": _SPEAKERS[speaker], "content": content.strip()} for speaker, content in turns]
+    return {"prompt": prompt, "response": [response[stop + len(_ANSWER) :].strip() for response in responses]}
 
 
 def has_mapped(record: Record, keys: Iterable[str]) -> bool:

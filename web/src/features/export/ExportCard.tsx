@@ -1,5 +1,6 @@
 /** Exports samples: as a file, or as the Python call that returns the same. */
 
+import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import { inWords } from "../../lib/address/python";
@@ -62,6 +63,10 @@ export function ExportCard() {
   );
 }
 
+/** True if reports of the run have the curve of its reward: it needs two steps. */
+const hasCurve = (session: Session): boolean =>
+  (session.steps.reply.value?.reward_mean ?? []).filter((mean) => mean !== null).length > 1;
+
 const TITLES: Readonly<Record<Of, string>> = {
   sample: "Share this sample",
   samples: "Export the samples of the list",
@@ -108,6 +113,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
               />
             </div>
           ))}
+          {hasCurve(session) && <p class="quiet">The page also has the curve of the mean reward.</p>}
           {of !== "sample" && (
             <p class="quiet">
               At most 1,000 samples and 50 MB; <code>rolloupe export html</code> writes more.

@@ -128,7 +128,9 @@ export function Total() {
                 : `The other ${count(discards, "sample")} of this step were discarded: see them`
             }
           >
-            {isFiltered ? `${figure(discards)} discarded too` : `of ${figure(list.total + discards)}`}
+            {isFiltered
+              ? `${figure(discards)} discarded too`
+              : `of ${figure(list.total + discards)}, ${figure(discards)} discarded`}
           </a>
         </>
       )}

@@ -35,6 +35,9 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["valid_reward_gap", "Validation gap"],
 ]);
 
+/** The choice of the lowest rewards; no column has this name. */
+const WORST_FIRST = " worst first";
+
 export function SortField() {
   const session = useSession();
   const sort = session.place.field.sort.value;
@@ -53,14 +56,19 @@ export function SortField() {
       <select
         class="field"
         aria-label="Sort by"
-        value={sort}
+        value={sort === "reward" && !descending ? WORST_FIRST : sort}
         onPointerEnter={() => setNear(true)}
         onFocus={() => setNear(true)}
-        onChange={(event) =>
-          session.place.go({ sort: event.currentTarget.value, descending: event.currentTarget.value !== "index" })
+        onChange={({ currentTarget: { value } }) =>
+          session.place.go(
+            value === WORST_FIRST
+              ? { sort: "reward", descending: false }
+              : { sort: value, descending: value !== "index" },
+          )
         }
       >
         <option value="index">By index</option>
+        {session.columns.named("reward") !== null && <option value={WORST_FIRST}>Worst reward first</option>}
         <option value="length">Response length</option>
         {!isDrawn && <option value={sort}>{wordsOf(session, sort)}</option>}
         {first.map((column) => option(session, column))}

@@ -24,15 +24,12 @@ export function LiveDot() {
   const isLost = isConnected.value === false;
   const time = seconds === null ? "" : ago(seconds);
   const isWaiting = !session.live.isFollowing.value && session.live.isPaused.value && doing === "running";
-  const way = session.live.isFollowing.value
-    ? "following"
-    : isWaiting
-      ? "following paused"
-      : doing === "unknown"
-        ? "last write"
-        : doing;
+  const isFollowing = session.live.isFollowing.value;
+  const isQuiet = doing === "ended" || doing === "unknown";
+  const state = isWaiting ? "following paused" : doing === "unknown" ? "last write" : doing;
+  const way = !isFollowing || doing === "ended" ? state : isQuiet ? `following · ${state}` : "following";
   const word = isLost ? "connection lost" : way;
-  const title = session.live.isFollowing.value
+  const title = isFollowing
     ? "Following the newest step. Press to stop (l)"
     : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");
@@ -40,18 +37,14 @@ export function LiveDot() {
     <button
       type="button"
       class={`action ${style["live"]}`}
-      aria-pressed={session.live.isFollowing.value}
+      aria-pressed={isFollowing}
       title={`${MEANING[doing](span(item.quiet_s))}${time === "" ? "" : `; last written ${time}`}. ${title}`}
       onClick={session.live.toggleFollowing}
     >
       <i class={`${style["dot"]} ${dot} ${isWaiting ? style["paused"] : ""}`} />
       <span class={style["word"]}>
         {word}
-        {time !== "" && !isLost && (
-          <span>
-            {(doing === "ended" || doing === "unknown") && !session.live.isFollowing.value ? ` ${time}` : ` · ${time}`}
-          </span>
-        )}
+        {time !== "" && !isLost && <span>{isQuiet ? ` ${time}` : ` · ${time}`}</span>}
       </span>
     </button>
   );

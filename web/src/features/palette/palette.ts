@@ -3,7 +3,9 @@
 import type { Session } from "../../state/session";
 import { signal } from "@preact/signals";
 import { getSamples } from "../../api";
+import type { ColumnInfo } from "../../api/types.gen";
 import { hasStep, scopeOf } from "../../lib/address/address";
+import { quoted } from "../../lib/list/filter";
 import { fit } from "../../lib/text/fuzzy";
 import { nearest } from "../../lib/numbers/nearest";
 import { nameOfSplit } from "../../lib/address/splits";
@@ -129,13 +131,9 @@ function choices(session: Session): Choice[] {
       more: `${count(samplesOf(item), "sample")}${runMark(item.id).hidden ? " · hidden" : ""}`,
       act: () => session.place.go(placeOf(item)),
     })),
-    ...(run === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map(({ name }) => ({
-      key: `metric ${name}`,
-      kind: "metric",
-      words: session.columns.label(name),
-      more: session.columns.label(name) === name ? "sort the list by it" : `${name} · sort the list by it`,
-      act: () => session.place.go({ page: "rollouts", sort: name, descending: true }),
-    })),
+    ...(run === null ? [] : session.columns.all.value.filter(({ kind }) => kind === "number")).map((column) =>
+      metricChoice(session, column),
+    ),
     ...sampleMarks.value.flatMap(({ item, owner }) => {
       const mark = item.sample_mark;
       if (mark === null || owner === null || owner.run === "") return [];
@@ -151,6 +149,38 @@ function choices(session: Session): Choice[] {
     }),
   ];
 }
+
+/** A metric: the list shows all samples of the run that have a behaviour, and is sorted by any other metric. */
+function metricChoice(session: Session, column: ColumnInfo): Choice {
+  const { name, high } = column;
+  const label = session.columns.label(name);
+  const where = `${quoted(name)} > 0`;
+  const does = isBehaviour(column)
+    ? high === 0
+      ? "none in this split"
+      : "the samples that have it"
+    : "sort the list by it";
+  return {
+    key: `metric ${name}`,
+    kind: "metric",
+    words: label,
+    more: label === name ? does : `${name} · ${does}`,
+    act: () =>
+      session.place.go({
+        page: "rollouts",
+        sort: name,
+        descending: true,
+        ...(isBehaviour(column) ? { discarded: false, extent: "run", where, sample: null, list: true } : {}),
+      }),
+  };
+}
+
+/** Units of derived metrics that are no counts. */
+const MEASURES = new Set(["nats", "characters"]);
+
+/** A derived metric that some sample has none of, such as a count of phrases or a flag. */
+const isBehaviour = ({ source, unit, low, is_empty }: ColumnInfo): boolean =>
+  source === "derived" && !MEASURES.has(unit) && !is_empty && (low === 0 || low === null);
 
 /** Go to a sample of any open run. */
 function openSample(session: Session, of: string, id: string): void {
