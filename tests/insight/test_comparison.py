@@ -123,18 +123,21 @@ def test_few_steps_prompts_that_are_shared_in_part_and_huge_rewards_are_compared
 
 
 def test_all_evaluations_together_are_those_that_both_runs_have(tmp_path: Path) -> None:
-    for name, level, evals in (("a", 0.0, "xy"), ("b", 1.0, "yz"), ("c", 1.0, "z")):
+    steps_of = {"a": range(12), "b": range(12), "c": range(12), "d": range(20, 24)}
+    for name, level, evals in (("a", 0.0, "xy"), ("b", 1.0, "yz"), ("c", 1.0, "z"), ("d", 0.0, "y")):
         with Recorder(tmp_path / name, code=None) as run:
-            for step, of in itertools.product(range(12), evals):
+            for step, of in itertools.product(steps_of[name], evals):
                 reward = level + 0.1 * (step % 2) + (5 if of == "x" else 0)
                 run.sample(step=step, group="0", index=0, prompt=of, response="r", reward=reward, split=f"eval/{of}")
     with rolloupe.open(tmp_path, index_dir=tmp_path / "index") as runs:
-        a, b, c = (runs.run(name) for name in "abc")
+        a, b, c, d = (runs.run(name) for name in "abcd")
         found = rolloupe.compare_rewards(a, b, split="eval")
         with pytest.raises(NotFound, match="no evaluation in common"):
             rolloupe.compare_rewards(a, c, split="eval")
+        apart = rolloupe.compare_rewards(a, d, split="eval")
     assert (found.better, found.paired, found.difference) == ("b", True, pytest.approx(1))
     assert found.text.endswith(" Compared on eval/y.")
+    assert apart.text == "The runs have no step of eval in common, or none in this window."
 
 
 def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:

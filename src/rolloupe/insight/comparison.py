@@ -142,11 +142,11 @@ def parting_place(values: Floats) -> int | None:
     Before it the series is zero; then it rises along a line and stays where it is. The place and the length of the line
     are those of the least squares, given the correlation of what is left, which is estimated three times.
     """
+    if len(values) < LEAST_STEPS:
+        return None
     binned = -(-len(values) // MOST_PLACES)
     series = values[: len(values) // binned * binned].reshape(-1, binned).mean(axis=1)
     count = len(series)
-    if count < LEAST_STEPS:
-        return None
     starts = np.arange(count - LEAST_STEPS + 1)
     rises = np.unique(np.maximum(1, np.outer(RISES, count).astype(int)))
     since = np.arange(count) - starts[:, None, None] + 1
@@ -237,7 +237,7 @@ def compare_rewards(
         steps=(int(window.steps[0]), int(window.steps[-1])) if len(window.steps) else None, paired=whole.paired,
         curves=[SideCurve(steps=whole.steps.tolist(), means=side.tolist()) for side in (whole.first, whole.second)],
     )  # fmt: skip
-    about = "" if splits == [split] else f" Compared on {', '.join(splits)}."
+    about = "" if splits == [split] or result.steps is None else f" Compared on {', '.join(splits)}."
     return replace(result, text=_text(result, first, second) + about)
 
 

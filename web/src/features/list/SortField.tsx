@@ -35,13 +35,14 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ["valid_reward_gap", "Validation gap"],
 ]);
 
-/** The choice of the lowest rewards; no column has this name. */
+/** The choice of the samples with the lowest rewards; no column has this name. */
 const WORST_FIRST = " worst first";
 
 export function SortField() {
   const session = useSession();
   const sort = session.place.field.sort.value;
   const descending = session.place.field.descending.value;
+  const mode = session.list.scope.value?.mode ?? "groups";
   // A run may have hundreds of columns: they load when the pointer comes near.
   const [isNear, setNear] = useState(false);
   const columns = session.columns.all.value;
@@ -56,19 +57,19 @@ export function SortField() {
       <select
         class="field"
         aria-label="Sort by"
-        value={sort === "reward" && !descending ? WORST_FIRST : sort}
+        value={sort === "reward" && !descending && mode !== "groups" ? WORST_FIRST : sort}
         onPointerEnter={() => setNear(true)}
         onFocus={() => setNear(true)}
         onChange={({ currentTarget: { value } }) =>
           session.place.go(
             value === WORST_FIRST
-              ? { sort: "reward", descending: false }
+              ? { mode: mode === "table" ? "table" : "samples", sort: "reward", descending: false }
               : { sort: value, descending: value !== "index" },
           )
         }
       >
         <option value="index">By index</option>
-        {session.columns.named("reward") !== null && <option value={WORST_FIRST}>Worst reward first</option>}
+        {session.columns.named("reward") !== null && <option value={WORST_FIRST}>Worst samples first</option>}
         <option value="length">Response length</option>
         {!isDrawn && <option value={sort}>{wordsOf(session, sort)}</option>}
         {first.map((column) => option(session, column))}

@@ -29,9 +29,7 @@ export function LiveDot() {
   const state = isWaiting ? "following paused" : doing === "unknown" ? "last write" : doing;
   const way = !isFollowing || doing === "ended" ? state : isQuiet ? `following · ${state}` : "following";
   const word = isLost ? "connection lost" : way;
-  const title = isFollowing
-    ? "Following the newest step. Press to stop (l)"
-    : "Press to follow the newest step (l)";
+  const title = isFollowing ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");
   return (
     <button
