@@ -9,7 +9,7 @@ import msgspec
 from rolloupe.cli.frame import OK
 from rolloupe.cli.options import OutputOptions, command, records_in
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import dumps, print_table, tell
+from rolloupe.cli.terminal import print_table, tell, tell_json
 from rolloupe.questions import QUESTIONS, Query
 from rolloupe.server.settings import RunPaths
 
@@ -43,7 +43,7 @@ def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
         def ask(place: RunPaths, query: Query, output: OutputOptions, **own: Any) -> int:
             state_dir = getattr(own.get("asked"), "state_dir", None)
             with opened(place, texts=question.needs == "derived", state_dir=state_dir) as runs:
-                each = ((run, run.ask(query)) for run in runs)
+                each = map(lambda run: (run, run.ask(query)), runs)  # noqa: C417  # it goes on after an error
                 return show(Answers(runs, output.as_json, each), **own) or OK
 
         ask.__name__, ask.__doc__ = name, show.__doc__
@@ -75,4 +75,4 @@ def plain_command(name: str) -> click.Command:
 def print_json(run: "Run", *records: Any) -> None:
     """Print records of an answer, one JSON object a line, each with the id of its run."""
     for record in records:
-        tell(dumps({"run": run.id, **msgspec.to_builtins(record)}))
+        tell_json({"run": run.id, **msgspec.to_builtins(record)})

@@ -131,7 +131,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, rig
         end = line(text_of(cell))
         end.truncate(room, overflow="ellipsis")
         if nth:  # without rich, which takes 1 ms for each
-            tell(f"{lines[nth]}{end.plain}".rstrip(" "))
+            tell_safe(f"{lines[nth]}{end.plain}".rstrip(" "))
         else:
             console.print(line(f"{lines[nth]}{end.plain}", "bold"), soft_wrap=True)
 
@@ -149,7 +149,12 @@ def complain(message: str) -> None:
 
 
 def tell(text: str) -> None:
-    """Write a line to standard output; the text must be safe."""
+    """Write a text to standard output, on one line."""
+    tell_safe(visible_line(text))
+
+
+def tell_safe(text: str) -> None:
+    """Write a text to standard output, and a line break; every text from a run in it must be visible, or JSON."""
     sys.stdout.write(text + "\n")
 
 
@@ -171,6 +176,11 @@ def dumps(value: Any, *, indent: int | None = None) -> str:
     return safe_json(json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=indent))
 
 
+def tell_json(value: Any, *, indent: int | None = None) -> None:
+    """Print a value as a JSON document."""
+    tell_safe(dumps(value, indent=indent))
+
+
 def plain(value: Any) -> Any:
     """Return a value with each float that JSON lacks replaced by its name."""
     if isinstance(value, float) and not math.isfinite(value):
@@ -186,7 +196,7 @@ def tell_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
 
     for lines in csv_lines(names, rows):
         table = lines.decode().replace("\r\n", "\n").rstrip("\n")
-        tell(visible(table) if sys.stdout.isatty() else table)
+        tell_safe(visible(table) if sys.stdout.isatty() else table)
 
 
 FIXED = (

@@ -13,7 +13,7 @@ from msgspec import Struct
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import CurveName, RunCurves, counted, noise_of_trend, step_noise
+from rolloupe.insight.curves import CurveName, RunCurves, counted, noise_of_trend, scale_of, step_noise
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.lint import lint
 from rolloupe.insight.lint.rule import BrokenRule, RunLint
@@ -118,6 +118,8 @@ class Windows(NamedTuple):
     """One for each step at which a window begins."""
     error: float
     """The standard error of the difference of two windows."""
+    spread: float
+    """The median of the standard deviations of the steps."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -157,6 +159,8 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
 
     The noise of a step is that of a mean of its samples, or that between neighbouring steps, whichever is more.
     """
+    scale = scale_of(values, deviations)
+    values, deviations = values / scale, deviations / scale
     width = max(1, len(steps) // WINDOWS)
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
@@ -165,7 +169,8 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     noise, third = max(of_samples, of_steps, 1e-12), max(1, len(steps) // 3)
     early, late = sums[third] / counts[third], (sums[-1] - sums[-1 - third]) / (counts[-1] - counts[-1 - third])
     trend = float((late - early) / noise / np.sqrt(2 / third))
-    return Windows([*map(int, steps)], width, trend, means, noise * float(np.sqrt(2 / width)))
+    error, spread = noise * float(np.sqrt(2 / width)), float(np.median(deviations))
+    return Windows([*map(int, steps)], width, trend, means * scale, error * scale, spread * scale)
 
 
 def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
@@ -182,7 +187,7 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     rank = 6
     if len(known) == 1:
         text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
-    elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), float(np.median(spreads))):
+    elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), windows.spread):
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
         begin = windows.best_place
         peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.curves import counted
-from rolloupe.model import Real
+from rolloupe.insight.curves import counted, scale_of
+from rolloupe.model import LARGEST, Real
 from rolloupe.query.curves.records import Ints
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.several_runs.rewards import PromptMeans, prompt_means
@@ -218,7 +218,7 @@ def compare_rewards(
     if step_min is not None and step_max is not None and step_min > step_max:
         raise BadQuery(f"the window ends at step {step_max}, before it begins at step {step_min}")
     splits = _shared_splits([*first, *second], split)
-    sides = [[prompt_means(run, splits) for run in side] for side in (first, second)]
+    sides, scale = _scaled([[prompt_means(run, splits) for run in side] for side in (first, second)])
     alone = len(first) == len(second) == 1
     whole = differences(sides[0][0], sides[1][0]) if alone else _of_groups(sides)
     low, high = _window(whole.steps, step_min, step_max)
@@ -229,13 +229,18 @@ def compare_rewards(
     better = "" if interval is None or not interval.excludes_zero else (first if interval.mean > 0 else second)[0].id
     if interval is not None and better == second[0].id:
         interval = Interval(-interval.mean, -interval.high, -interval.low)
+    if interval is not None:
+        interval = Interval(*(max(-LARGEST, min(LARGEST, scale * value)) for value in interval))
     result = RewardComparison(
         runs=[[run.id for run in side] for side in (first, second)], text="", better=better,
         recipes=all(len(side) > 1 and len(query.recipes(side)) == 1 for side in (first, second)),
         difference=interval and interval.mean, low=interval and interval.low, high=interval and interval.high,
         since=None if place is None or not better else int(whole.steps[place]), split=split,
         steps=(int(window.steps[0]), int(window.steps[-1])) if len(window.steps) else None, paired=whole.paired,
-        curves=[SideCurve(steps=whole.steps.tolist(), means=side.tolist()) for side in (whole.first, whole.second)],
+        curves=[
+            SideCurve(steps=whole.steps.tolist(), means=(scale * side).tolist())
+            for side in (whole.first, whole.second)
+        ],
     )  # fmt: skip
     about = "" if splits == [split] or result.steps is None else f" Compared on {', '.join(splits)}."
     return replace(result, text=_text(result, first, second) + about)
@@ -270,6 +275,14 @@ def not_compared(split: str) -> RewardComparison:
         runs=[], recipes=False, text="", better="", difference=None, low=None, high=None, since=None, split=split,
         steps=None, paired=False, curves=[],
     )  # fmt: skip
+
+
+def _scaled(sides: Sequence[Sequence[PromptMeans]]) -> tuple[list[list[PromptMeans]], float]:
+    """Divide huge means by a number, so that no sum and no square overflows; return the number, too."""
+    scale = scale_of(*(run.means for side in sides for run in side))
+    if scale == 1:
+        return [[*side] for side in sides], scale
+    return [[run._replace(means=run.means / scale) for run in side] for side in sides], scale
 
 
 def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> Differences:

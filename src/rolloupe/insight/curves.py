@@ -29,6 +29,16 @@ class CurveName(Struct, frozen=True):
         return (self.kind, self.name) == (curve.kind, curve.name) and is_of_evaluation
 
 
+LARGE = 1e60
+"""Squares of squares of greater numbers may overflow."""
+
+
+def scale_of(*columns: Floats) -> float:
+    """Return what to divide numbers by, so that nothing computed from them overflows: 1 unless they are huge."""
+    largest = max(float(np.abs(column).max(initial=0.0)) for column in columns)
+    return largest if largest > LARGE else 1.0
+
+
 def step_noise(values: Floats) -> float:
     """Return the standard deviation of a curve's noise, from the differences of neighbours, robust against jumps."""
     return float(np.median(np.abs(np.diff(values)))) / 0.6745 / 2**0.5

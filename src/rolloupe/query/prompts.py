@@ -171,6 +171,8 @@ def prompt_life(run: OpenRun, asked: PromptQuery) -> PromptLife:
     else:
         raise BadQuery("name a sample with id, or a prompt with prompt")
     places = recurring(run, prompt)
+    if not places:
+        raise NotFound(f"no sample of run {run.id!r} answers prompt {prompt_word(prompt)!r}")
     snapshot = run.snapshot()
     first = snapshot.of((key.split, key.step) for key, *_ in places[:1] if (key.split, key.step) in snapshot.pieces)
     texts = prompt_texts(run, first, np.array([prompt], np.int64))

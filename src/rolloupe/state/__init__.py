@@ -18,7 +18,7 @@ import platformdirs
 from rolloupe import text
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
-from rolloupe.state.file import StateFile
+from rolloupe.state.file import MOST_VERSION, NEWEST, StateFile
 from rolloupe.state.records import (
     KINDS,
     MAX_SETTING_CHARS,
@@ -50,7 +50,10 @@ PUT_ITEM = f"""
     DO UPDATE SET value = excluded.value, version = excluded.version, changed_s = excluded.changed_s
 """
 
-VISIBLE = "(person = ? OR (shared = 1 AND ? <> ''))"
+OWN = f"version < {MOST_VERSION}"
+"""Selects the items that this program wrote; a change replaces others of the same name."""
+
+VISIBLE = f"({OWN} AND (person = ? OR (shared = 1 AND ? <> '')))"
 """Selects the items that a person of a team may see. The owner of a file has no name, and sees none of a team."""
 
 DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
@@ -132,8 +135,8 @@ class State:
                     room = None if room is None else room - ROW_CHARS - len(row[3] or "")
                     if room is not None and room < 0:
                         return ItemPage(row[4], _items(rows), more=True)
-            (newest,) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
-            return ItemPage(newest[0], _items(rows))
+            ((newest,),) = self.file.all(NEWEST)
+            return ItemPage(newest, _items(rows))
 
         return self.file.read(read)
 
@@ -222,7 +225,9 @@ class State:
         person = change.by or self.person
         place = (change.kind, key, change.name, person, int(change.shared))
         rows = self.file.all(
-            f"SELECT {ITEM} FROM items WHERE kind = ? AND owner = ? AND name = ? AND person = ? AND shared = ?", *place
+            f"SELECT {ITEM} FROM items "
+            f"WHERE kind = ? AND owner = ? AND name = ? AND person = ? AND shared = ? AND {OWN}",
+            *place,
         )
         current = _item(rows[0]) if rows else None
         if current is not None and rows[0][3] == value:
@@ -236,7 +241,7 @@ class State:
             ((count,),) = self.file.all("SELECT count(*) FROM items WHERE person = ?", person)
             if count >= MAX_ITEMS:
                 raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
-        ((newest,),) = self.file.all("SELECT coalesce(max(version), 0) FROM items")
+        ((newest,),) = self.file.all(NEWEST)
         row = (change.kind, key, change.name, value, newest + 1, time.time(), person, int(change.shared))
         self.file.all(PUT_ITEM, *row)
         item = _item(row)
@@ -275,5 +280,5 @@ def _item(row: Sequence[Any]) -> Mark | None:
             kind=kind, owner=str(owner), name=str(name), value=content, version=int(version),
             changed_s=float(changed_s), person=str(person), shared=bool(shared),
         )  # fmt: skip
-    except (msgspec.MsgspecError, KeyError, TypeError, ValueError):
+    except (msgspec.MsgspecError, KeyError, TypeError, ValueError, OverflowError, RecursionError):
         return None

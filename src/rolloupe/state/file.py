@@ -50,6 +50,11 @@ ADD_PERSONS = (
 MIGRATIONS = (SCHEMA, ADD_PERSONS, ())
 """For each version of a file's schema, the statements that lead to the current one; 0 is an empty file."""
 
+MOST_VERSION = 2**53
+"""A browser counts exactly up to here. An item with a greater version, or with a text as its version, is foreign."""
+
+NEWEST = f"SELECT coalesce(max(version), 0) FROM items WHERE version < {MOST_VERSION}"
+
 TABLES = {
     "owners": "key, format, name, path", "places": "format, path, key", "prints": "print, key",
     "items": "kind, owner, name, value, version, changed_s, person, shared",
@@ -120,7 +125,7 @@ def add_items(former: sqlite3.Connection, into: sqlite3.Connection) -> None:
             for connection in (into, former)
         )
         same = {key: known[place] for place, key in others.items() if place in known}
-        ((newest,),) = into.execute("SELECT coalesce(max(version), 0) FROM items").fetchall()
+        ((newest,),) = into.execute(NEWEST).fetchall()
         for table, columns in TABLES.items():
             key_at = columns.split(", ").index("owner" if table == "items" else "key")
             above = columns.replace("version", f"version + {int(newest)}")

@@ -69,7 +69,12 @@ def encode(answer: msgspec.Struct | dict[str, Any]) -> bytes:
     try:
         return _encoder.encode(answer)
     except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(msgspec.to_builtins(answer, enc_hook=_named)))
+        return msgspec.json.encode(cleaned(builtins_of(answer)))
+
+
+def builtins_of(answer: object) -> Any:
+    """Return a record as dicts, lists and scalars."""
+    return msgspec.to_builtins(answer, enc_hook=_named)
 
 
 def _named(value: object) -> Number:

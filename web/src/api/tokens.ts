@@ -129,7 +129,7 @@ function headerOf(buffer: ArrayBuffer): { record: TokensHeader; end: number } {
 const KINDS = { f8: Float64Array, f4: Float32Array, i4: Int32Array, u4: Uint32Array, u1: Uint8Array } as const;
 
 function viewOf(buffer: ArrayBuffer, start: number, { name, dtype, offset, length }: TokenArray): AnyArray {
-  if (!(dtype in KINDS)) throw new BadTokens(`${name} holds numbers of the unknown kind ${dtype}`);
+  if (!Object.hasOwn(KINDS, dtype)) throw new BadTokens(`${name} holds numbers of the unknown kind ${dtype}`);
   const kind = KINDS[dtype as keyof typeof KINDS];
   if (start + offset + length * kind.BYTES_PER_ELEMENT > buffer.byteLength) throw new BadTokens(`${name} breaks off`);
   return new kind(buffer, start + offset, length);

@@ -10,7 +10,7 @@ import click
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, counted, dumps, show_command, show_line, tell
+from rolloupe.cli.terminal import complain, counted, show_command, show_line, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 
@@ -80,9 +80,9 @@ def check(asked: CheckOptions, place: RunPaths) -> int:
         for run, answer in answers:
             if asked.as_json:
                 for row in answer.arrow().to_pylist():
-                    tell(dumps({"run": run.id, **row}))
+                    tell_json({"run": run.id, **row})
                 for rule in answer.unchecked:
-                    tell(dumps({"run": run.id, "rule": rule.rule, "unchecked": rule.reason}))
+                    tell_json({"run": run.id, "rule": rule.rule, "unchecked": rule.reason})
                 continue
             shares_path = place.run_id is not None or sum(other.path == run.path for other in runs) > 1
             for raised in answer:

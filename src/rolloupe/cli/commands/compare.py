@@ -8,7 +8,7 @@ import msgspec
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, StepRange, command, steps_of
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import dumps, tell
+from rolloupe.cli.terminal import tell, tell_json
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -59,7 +59,10 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
         first, second = _sides(runs, asked.ids)
         low, high = asked.steps or (None, None)
         found = compare_rewards(first, second, split=asked.split, step_min=low, step_max=high)
-        tell(dumps(msgspec.to_builtins(found)) if asked.as_json else found.text)
+        if asked.as_json:
+            tell_json(msgspec.to_builtins(found))
+        else:
+            tell(found.text)
         return OK if found.difference is not None else NOTHING
 
 

@@ -10,7 +10,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import OK
 from rolloupe.cli.options import StepRange, command, steps_of, with_paths
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import counted, dumps, print_table, tell
+from rolloupe.cli.terminal import counted, print_table, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.record.writers import WRITERS
 from rolloupe.server.settings import RunPaths
@@ -92,7 +92,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
             "run": run.id, "layout": layout, "target": str(target.absolute()),
             "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
         }  # fmt: skip
-        tell(dumps(facts, indent=2))
+        tell_json(facts, indent=2)
         return OK
     part = "" if done.written == done.samples else f"{done.written:,} of "
     listed = [f"{count:,} of {split}" for split, count in done.splits.items()]

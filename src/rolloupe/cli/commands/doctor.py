@@ -15,7 +15,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK, UNREADABLE
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import check_reward_key, open_runs, require_complete
-from rolloupe.cli.terminal import counted, dumps, show_line, tell, without_samples
+from rolloupe.cli.terminal import counted, show_line, tell_json, without_samples
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -69,7 +69,7 @@ def doctor(asked: DoctorOptions, place: RunPaths) -> int:
     with progress.looking():
         report = examine(place)
     if asked.as_json:
-        tell(dumps(_record(report), indent=2))
+        tell_json(_record(report), indent=2)
     else:
         _print(report, None if asked.show_all else SHOWN)
     missing = report.not_looked_at()

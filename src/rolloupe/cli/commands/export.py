@@ -12,7 +12,7 @@ from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.new_file import new_file, refuse_part_of
 from rolloupe.cli.options import PATHS, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, dumps
+from rolloupe.cli.terminal import complain, tell_json
 from rolloupe.cli.terminal import tell as printed
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
@@ -128,7 +128,7 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
             "run": run.id, "files": [str(file.absolute()) for file in done.files], "samples": done.samples,
             "tokens": done.tokens, "size_bytes": done.size_bytes,
         }  # fmt: skip
-        tell(dumps(facts, indent=2))
+        tell_json(facts, indent=2)
         return OK
     size_mb, where = done.size_bytes / 1e6, "" if asked.output == "-" else f": {done.files[0]}"
     tell(f"{done.samples:,} of {total:,} samples, {done.tokens:,} tokens, {size_mb:.1f} MB{where}")

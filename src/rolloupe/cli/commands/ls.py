@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, name_shut, opened
-from rolloupe.cli.terminal import dumps, print_table, show_line, tell, without_samples
+from rolloupe.cli.terminal import print_table, show_line, tell_json, without_samples
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -36,7 +36,7 @@ def ls(asked: ListOptions, place: RunPaths) -> int:
     """
     with opened(place, may_be_empty=True) as runs:
         if asked.as_json:
-            tell(dumps([_record(run) for run in runs], indent=2))
+            tell_json([_record(run) for run in runs], indent=2)
         elif len(runs):
             _print(runs)
         if not len(runs):

@@ -9,7 +9,7 @@ import click
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command, with_paths, words
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, dumps, print_table, tell, tell_csv
+from rolloupe.cli.terminal import complain, print_table, tell_csv, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -76,7 +76,7 @@ def metrics(asked: MetricOptions, place: RunPaths) -> int:
             for row in rows:
                 time = {} if row.time_s is None else {"time_s": row.time_s}
                 shown = (name for name in names or row.values if name in row.values and name not in ("step", "time_s"))
-                tell(dumps({"step": row.step, **time, **{name: row.values[name] for name in shown}}))
+                tell_json({"step": row.step, **time, **{name: row.values[name] for name in shown}})
         elif asked.as_csv:
             columns = names or [*known]
             tell_csv(["step", *columns], ([row.step, *map(row.values.get, columns)] for row in rows))

@@ -1,8 +1,12 @@
 """`rolloupe prompt`: show how the answers to one prompt changed."""
 
+from collections.abc import Iterator
+from typing import Any
+
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.questions import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, number, print_table, show_command, show_line, tell
+from rolloupe.errors import NotFound
 
 
 @asks("prompt")
@@ -20,7 +24,7 @@ def prompt(answers: Answers) -> int:
       rolloupe prompt RUN_DIR --id train/12/3/97 --json | jq -r .best  # The best answer of every step
     """
     shown = 0
-    for run, life in answers.each:
+    for run, life in _with_prompt(answers):
         shown += len(life.steps)
         if answers.as_json:
             print_json(run, *life.steps)
@@ -40,3 +44,16 @@ def prompt(answers: Answers) -> int:
         for best in dict.fromkeys(one.best for one in (life.steps[0], life.steps[-1]) if one.best):
             show_command("show", run.path, best)
     return OK if shown else NOTHING
+
+
+def _with_prompt(answers: Answers) -> Iterator[tuple[Any, Any]]:
+    """Yield the runs with their answers. A run without the prompt is an error, or is named if it is one of several."""
+    while True:
+        try:
+            yield next(answers.each)
+        except StopIteration:
+            return
+        except NotFound as error:
+            if len(answers.runs) == 1:
+                raise
+            complain(str(error))

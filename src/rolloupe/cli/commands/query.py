@@ -15,7 +15,7 @@ from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.new_file import new_file, refuse_existing
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
-from rolloupe.cli.terminal import FIXED, complain, dumps, print_table, sample_record, tell
+from rolloupe.cli.terminal import FIXED, complain, print_table, sample_record, tell, tell_json
 from rolloupe.columns import ALIASES, KNOWN
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.questions import option
@@ -125,7 +125,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
             tell(f"{counts['samples']:,} {'sample is' if counts['samples'] == 1 else 'samples are'} in {asked.file}")
         elif asked.as_json:
             for run, item in rows():
-                tell(dumps(sample_record(run.id, item)))
+                tell_json(sample_record(run.id, item))
         else:
             _print([*rows()], asked.sort, many=len(runs) > 1)
         shown = counts["samples"]

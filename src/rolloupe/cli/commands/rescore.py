@@ -10,7 +10,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import StepRange, command, size_of, steps_of, with_paths, words
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, dumps, number, print_table, tell
+from rolloupe.cli.terminal import complain, number, print_table, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 
@@ -101,7 +101,7 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
                 "samples": scores.samples, "total": scores.total, "failures": scores.failures,
                 "failed": [failure._asdict() for failure in scores.failed], "change": asdict(scores.change),
             }  # fmt: skip
-            tell(dumps(facts, indent=2))
+            tell_json(facts, indent=2)
         else:
             _print(scores)
         if scores.samples < scores.total:

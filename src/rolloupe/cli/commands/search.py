@@ -10,7 +10,7 @@ from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, StepRange, command, with_paths, words
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, counted, dumps, number, sample_record, show_line, tell
+from rolloupe.cli.terminal import complain, counted, number, sample_record, show_line, tell_json
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -122,7 +122,7 @@ def _search(
         for found in hits.steps():
             for hit in found.hits:
                 if asked.as_json:
-                    tell(dumps({**sample_record(run.id, hit.sample), "kind": "sample", **_snippets(hit)}))
+                    tell_json({**sample_record(run.id, hit.sample), "kind": "sample", **_snippets(hit)})
                     continue
                 key, reward = hit.sample.key, number(hit.sample.reward)
                 if last != (key.split, key.step):
@@ -132,7 +132,7 @@ def _search(
             for transcript in found.transcripts:
                 if asked.as_json:
                     keys = {name: getattr(transcript, name) for name in ("split", "step", "title", "at")}
-                    tell(dumps({"kind": "transcript", "run": run.id, **keys, **_snippets(transcript)}))
+                    tell_json({"kind": "transcript", "run": run.id, **keys, **_snippets(transcript)})
                     continue
                 where = f"{transcript.split}, step {transcript.step}, report at {transcript.at or 'its top'}: "
                 _print(transcript, (f"{name}{where}", "bold"), (transcript.title, "cyan"))

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from rolloupe.cli.options import command, words
 from rolloupe.cli.runs import holding, opened, sample_in
-from rolloupe.cli.terminal import block, dumps, line, number, output, tell
+from rolloupe.cli.terminal import block, line, number, output, tell_json, tell_safe
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -87,7 +87,7 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
         sample = run.sample(sample_id)
         if asked.as_json:
             facts = {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
-            tell(dumps(facts, indent=2))
+            tell_json(facts, indent=2)
             return
         from rolloupe.query.search.masks import mask_of
 
@@ -115,7 +115,7 @@ def _write_bytes(runs: "Runs", place: str) -> None:
 def _write(data: bytes) -> None:
     """Write bytes as they are; in a terminal, as text without control characters."""
     if sys.stdout.isatty():
-        tell(visible(data.decode("utf-8", "replace")))
+        tell_safe(visible(data.decode("utf-8", "replace")))
     else:
         sys.stdout.buffer.write(data)
 

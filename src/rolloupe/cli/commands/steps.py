@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, SPLIT, command
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, dumps, print_table, tell
+from rolloupe.cli.terminal import complain, print_table, tell_json
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -55,7 +55,7 @@ def steps(asked: StepOptions, place: RunPaths) -> int:
                 "discarded": step.discarded, "reward_mean": step.reward.mean, "reward_std": step.reward.std,
                 "without_reward": step.reward.excluded, "state": step.state or None,
             }  # fmt: skip
-            tell(dumps(record))
+            tell_json(record)
         return OK
 
 

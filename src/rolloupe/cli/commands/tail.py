@@ -10,7 +10,7 @@ from rolloupe.cli import progress
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command
 from rolloupe.cli.runs import explain_nothing, open_runs
-from rolloupe.cli.terminal import complain, dumps, number, show_line, tell
+from rolloupe.cli.terminal import complain, number, show_line, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -78,7 +78,7 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
             explain_nothing(runs)
             return NOTHING
         for nth, found in enumerate(_steps(runs, place.run_id, asked.split, asked.last), 1):
-            tell(dumps(_record(found))) if asked.as_json else _print(found)
+            tell_json(_record(found)) if asked.as_json else _print(found)
             sys.stdout.flush()  # a reader of a pipe follows, too
             if nth == asked.count:
                 break

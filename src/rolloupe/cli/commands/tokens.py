@@ -11,7 +11,7 @@ import click
 from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, words
 from rolloupe.cli.runs import holding, opened, sample_in
-from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell, tell_csv
+from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell_csv, tell_safe
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -97,7 +97,7 @@ def tokens(asked: TokenOptions, place: RunPaths) -> int:
             return NOTHING
         if asked.as_json:
             for document in _documents(table):
-                tell(document)
+                tell_safe(document)
             return OK
         if asked.as_csv:
             batches = table.to_batches(max_chunksize=BATCH_ROWS)

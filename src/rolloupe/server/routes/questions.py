@@ -3,7 +3,6 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -32,7 +31,7 @@ def route_of(question: Question) -> Endpoint:
             version = await context.threads.query(lambda: question.version_of(run, asked))
 
         def make() -> Reply:
-            answer = msgspec.to_builtins(question.answer(run, asked))
+            answer = encoding.builtins_of(question.answer(run, asked))
             return Reply(encoding.encode({"run": run.id, "version": version, **encoding.plain(answer)}), JSON)
 
         if not question.is_cached:

@@ -3,6 +3,7 @@
 import { askStepValues } from "../../api";
 import type { CatalogueEntry, MetricAtStep, StepValues } from "../../api/types.gen";
 import { definitionOf, samplesWith } from "../../lib/charts/words/basis";
+import { ownValue } from "../../lib/data/record";
 import { areAlike, filterOf } from "../../lib/distribution/distribution";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
@@ -44,7 +45,7 @@ export function StepView({ entries, of, beside, choose }: Props) {
   const step = session.place.field.step.value ?? session.steps.reply.value?.steps.at(-1) ?? null;
   const names = entries.filter(({ kind }) => kind === "sample").map(({ name }) => name);
   const own = names.includes(of) ? of : (names.find((name) => name === "reward") ?? names[0] ?? "");
-  const usual = BESIDE[own] ?? "";
+  const usual = ownValue(BESIDE, own) ?? "";
   const chosen = beside === "" && names.includes(usual) ? usual : beside;
   const other = names.includes(chosen) && chosen !== own ? chosen : "";
   const lengths = LENGTHS.filter((name) => names.includes(name) && name !== own && name !== other);

@@ -1,5 +1,6 @@
 /** Shares of the groups of a step by the rewards in them. */
 
+import { ownValue } from "../../../lib/data/record";
 import type { ChartKind } from "./kind";
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -10,8 +11,8 @@ const TITLES: Readonly<Record<string, string>> = {
 };
 
 export const group: ChartKind = {
-  words: ({ name }) => `Groups: ${(TITLES[name] ?? name).toLowerCase()}`,
-  short: ({ name }) => TITLES[name] ?? name,
+  words: ({ name }) => `Groups: ${(ownValue(TITLES, name) ?? name).toLowerCase()}`,
+  short: ({ name }) => ownValue(TITLES, name) ?? name,
   figure: "share of groups",
   bounds: () => [0, 1],
   isOfSplit: true,

@@ -1,5 +1,6 @@
 /** The kinds of charts, by the names of their curves. */
 
+import { ownValue } from "../../../lib/data/record";
 import { evaluation } from "./eval";
 import { group } from "./group";
 import type { ChartKind } from "./kind";
@@ -26,4 +27,4 @@ export const KINDS: Readonly<Record<string, ChartKind>> = {
 };
 
 /** The kind of a chart; an address may name one unknown to this version. */
-export const kindOf = (name: string): ChartKind => KINDS[name] ?? sample;
+export const kindOf = (name: string): ChartKind => ownValue(KINDS, name) ?? sample;

@@ -1,12 +1,13 @@
 /** Lengths of right and wrong answers, and whether longer ones have a higher reward. */
 
+import { ownValue } from "../../../lib/data/record";
 import { type ChartKind, UNBOUNDED } from "./kind";
 
 const TITLES: Readonly<Record<string, string>> = { length_right: "Length, right", length_wrong: "Length, wrong" };
 
 export const outcome: ChartKind = {
-  words: ({ name }) => TITLES[name] ?? name,
-  short: ({ name }) => TITLES[name] ?? name,
+  words: ({ name }) => ownValue(TITLES, name) ?? name,
+  short: ({ name }) => ownValue(TITLES, name) ?? name,
   figure: "tokens",
   bounds: () => UNBOUNDED,
   isOfSplit: true,

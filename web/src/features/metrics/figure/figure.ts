@@ -1,5 +1,6 @@
 /** What a chart draws for each step: a statistic of its samples or tokens, or their distribution. */
 
+import { ownValue } from "../../../lib/data/record";
 import type { Asked } from "../choice";
 
 /** Draws a column of shades for each step instead of a curve. */
@@ -27,11 +28,11 @@ const FIGURES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** The statistics of a kind of charts, by name, with their words; none if the kind has only one number. */
-export const figuresOf = (kind: string): [name: string, words: string][] => Object.entries(FIGURES[kind] ?? {});
+export const figuresOf = (kind: string): [name: string, words: string][] => Object.entries(ownValue(FIGURES, kind) ?? {});
 
 /** The chosen statistic; empty for the default of the kind. */
 export function figureOf({ figure = "" }: Asked, kind: string): string {
-  return figure !== "mean" && Object.hasOwn(FIGURES[kind] ?? {}, figure) ? figure : "";
+  return figure !== "mean" && Object.hasOwn(ownValue(FIGURES, kind) ?? {}, figure) ? figure : "";
 }
 
 /** The statistic to request: that of the chart, unless a person chose another. */
@@ -42,4 +43,4 @@ export function statOf(asked: Asked, { kind, stat }: { kind: string; stat: strin
 
 /** The statistic in words. */
 export const wordsOfFigure = (figure: string, kind: string): string =>
-  figure === MAP ? "samples by value" : (FIGURES[kind]?.[figure] ?? "");
+  figure === MAP ? "samples by value" : (ownValue(ownValue(FIGURES, kind) ?? {}, figure) ?? "");

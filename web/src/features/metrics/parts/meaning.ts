@@ -4,6 +4,7 @@ import type { CatalogueEntry } from "../../../api/types.gen";
 import { isShare } from "../../../lib/charts/chart";
 import { chartOfEntry } from "../../../lib/charts/catalogue";
 import type { Placed } from "../../../lib/charts/layout";
+import { ownValue } from "../../../lib/data/record";
 import { harmless } from "../../../lib/text/invisible";
 import type { Session } from "../../../state/session";
 import { type Bounds, boundsOf, kindOf, NO_BOUNDS } from "../../charts";
@@ -17,7 +18,7 @@ export function meaning({ kind, name, title, curve, unit }: Placed, drawing: str
   const chosen = wordsOfFigure(drawing, kind);
   const isRenamed = kind === "trainer" && title !== curve && title.toLowerCase() !== name.toLowerCase();
   if (isRenamed) return harmless(name); // the framework's own name
-  return chosen === "" ? (FIGURES[kind] ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
+  return chosen === "" ? (ownValue(FIGURES, kind) ?? unit) : `${chosen}${kind === "token" ? " over tokens" : ""}`;
 }
 
 /** The widest bounds of all curves; changes and deviations have none. */

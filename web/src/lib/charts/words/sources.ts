@@ -1,6 +1,7 @@
 /** The source of a curve in words: several may have one title, such as the entropy of the trainer and of samples. */
 
 import type { CatalogueEntry } from "../../../api/types.gen";
+import { ownValue } from "../../data/record";
 
 const SOURCES: Readonly<Record<string, string>> = {
   sample: "samples",
@@ -19,7 +20,7 @@ const SOURCES: Readonly<Record<string, string>> = {
 /** The source of a curve, and its own name if the title differs. */
 export function sourceOf({ kind, name, title, section }: CatalogueEntry): string {
   const own = name === "" || name === title ? "" : name;
-  return [SOURCES[kind] ?? section, own].filter((one) => one !== "").join(" · ");
+  return [ownValue(SOURCES, kind) ?? section, own].filter((one) => one !== "").join(" · ");
 }
 
 /** The entries with all words in title, name, source or section, title matches first; all entries without words. */
