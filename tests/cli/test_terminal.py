@@ -30,6 +30,17 @@ def test_no_command_lets_a_control_character_through(hostile_run: Path, words: l
     assert harmless(done.out) and harmless(done.err)
 
 
+@each("name", ["brief", "check", "gradient", "parts", "findings", "lint", "agreement", "compare", "metrics", "steps"])
+def test_names_of_runs_and_datasets_are_harmless(name: str, tmp_path: Path) -> None:
+    for run in ("a", "b"):
+        steps = {step: [row(i, dataset=HOSTILE, reward=float(i % 2)) for i in range(4)] for step in range(2)}
+        folder = write_run(tmp_path / f"{run} \x1b[31m\u202e", steps)
+        write_run(folder, steps, "eval")
+    done = rolloupe(name, tmp_path)
+    assert done.code in (0, 1, 2) and done.out + done.err
+    assert harmless(done.out) and harmless(done.err)
+
+
 @pytest.mark.parametrize(
     ("index", "words"),
     [

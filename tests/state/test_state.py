@@ -438,6 +438,34 @@ def test_a_row_that_cannot_be_read_hides_no_other(state: State, run: OpenRun) ->
     assert notes(state) == ["fine"]
 
 
+def insert(state: State, name: str, value: str, version: object) -> None:
+    state.file.execute(
+        "INSERT INTO items (kind, owner, name, value, version, changed_s) VALUES ('setting', '', ?, ?, ?, 0)",
+        (name, value, version),
+    )
+
+
+def test_a_setting_that_is_nested_too_deep_hides_no_other(state: State, run: OpenRun) -> None:
+    state.write(note("fine"), run)
+    insert(state, "deep", '{"a":' * 20_000 + "1" + "}" * 20_000, 7)
+    assert notes(state) == ["fine"] and [item.name for item in state.items().items] == [SAMPLE]
+
+
+@pytest.mark.parametrize("version", [2**63 - 1, 2**53, "text", 1e300, b"bytes"])
+def test_a_version_that_none_can_follow_keeps_nothing_from_being_kept(
+    state: State, run: OpenRun, tmp_path: Path, version: object
+) -> None:
+    state.write(note("fine"), run)
+    insert(state, "foreign", "{}", version)
+    assert (state.items().version, notes(state)) == (1, ["fine"])
+    assert state.write(note("better", 1), run).item.version == 2
+    own = Change(kind="setting", name="foreign", value={"theme": "dark"}, seen=0)
+    assert not state.write(own).is_conflict
+    assert [item.version for item in state.items(1).items] == [2, 3]
+    state.path.rename(tmp_path / "moved")
+    assert state.write(note("moved", 2), run).item.version > 3
+
+
 def test_a_file_with_damaged_pages_stays_as_it_is(tmp_path: Path) -> None:
     with contextlib.closing(State(tmp_path)) as state:
         for number in range(300):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from rolloupe.query import prompts
+from tests.cli.support import rolloupe as command
 from tests.server.support import Answer, lines, opened, relax_run, row, served
 from tests.server.support import get as asked
 
@@ -70,6 +71,15 @@ def test_an_unknown_sample_is_not_found(get: Callable[[str], Answer], query: str
     assert get(f"/api/runs/run/members?{query}").status == 404
 
 
+def test_the_command_names_runs_without_the_prompt(get: Callable[[str], Answer], tmp_path: Path) -> None:
+    prompt = get("/api/runs/run/prompt?id=train/1/7/0").json["prompt"]
+    done = command("prompt", tmp_path / "run", "--prompt", "f" * 16)
+    assert done.code == 1 and "answers prompt 'ffffffffffffffff'" in done.err
+    (relax_run(tmp_path / "other", steps=0) / "0.jsonl").write_bytes(lines([row(0, 0, prompt="What?")]))
+    several = command("prompt", tmp_path / "other", tmp_path / "run", "--prompt", prompt, "--json")
+    assert [one["step"] for one in several.lines] == [0, 1, 2] and "'other'" in several.err
+
+
 def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
     reply = get("/api/runs/run/prompt?id=train/1/7/0").json
     assert [(one["step"], one["ids"][0], one["samples"], one["groups"]) for one in reply["steps"]] == [
@@ -81,5 +91,5 @@ def test_a_prompt_is_found_at_other_steps(get: Callable[[str], Answer]) -> None:
     sample = get("/api/runs/run/sample?id=train/1/7/3").json
     assert (sample["prompt_id"], sample["prompt_steps"]) == (reply["prompt"], 3)
     assert get(f"/api/runs/run/prompt?prompt={reply['prompt']}").json == reply
-    assert get("/api/runs/run/prompt?prompt=0123456789abcdef").json["steps"] == []
+    assert get("/api/runs/run/prompt?prompt=0123456789abcdef").status == 404
     assert get("/api/runs/run/prompt?prompt=../../etc").status == 404
