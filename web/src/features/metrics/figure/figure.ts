@@ -28,7 +28,8 @@ const FIGURES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** The statistics of a kind of charts, by name, with their words; none if the kind has only one number. */
-export const figuresOf = (kind: string): [name: string, words: string][] => Object.entries(ownValue(FIGURES, kind) ?? {});
+export const figuresOf = (kind: string): [name: string, words: string][] =>
+  Object.entries(ownValue(FIGURES, kind) ?? {});
 
 /** The chosen statistic; empty for the default of the kind. */
 export function figureOf({ figure = "" }: Asked, kind: string): string {
