@@ -3,7 +3,6 @@ import { sourceOf } from "../../../lib/charts/words/sources";
 import { chart } from "../../../lib/charts/chart";
 import { START } from "../../../lib/address/address";
 import { createSession } from "../../../state/session";
-import { figureOf, figuresOf, wordsOfFigure } from "../../metrics/figure/figure";
 import { kindOf } from "./index";
 
 const session = createSession({ ...START, page: "rollouts", run: "r", split: "train", step: 1 });
@@ -11,10 +10,6 @@ const session = createSession({ ...START, page: "rollouts", run: "r", split: "tr
 describe("a kind of charts that no version has", () => {
   it.each(["__proto__", "constructor", "toString", "unheard"])("is that of a sample metric: %s", (name) => {
     expect(kindOf(name)).toBe(kindOf("sample"));
-    expect(figuresOf(name)).toEqual([]);
-    expect(figureOf({ figure: name }, "sample")).toBe("");
-    expect(wordsOfFigure(name, "token")).toBe("");
-    expect(wordsOfFigure("mean", name)).toBe("");
     const entry = { kind: name, name: "n", title: "n", section: "Section" };
     expect(sourceOf(entry as Parameters<typeof sourceOf>[0])).toBe("Section");
     for (const kind of ["group", "outcome"]) expect(kindOf(kind).short(chart(kind, name), session)).toBe(name);

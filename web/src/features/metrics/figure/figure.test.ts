@@ -13,7 +13,9 @@ describe("what a chart draws for each step", () => {
     expect(statOf({ figure: "p95" }, { kind: "token", stat: "" })).toBe("");
     expect(statOf({ figure: "max" }, { kind: "eval", stat: "score" })).toBe("score");
     expect(figureOf({ figure: "toString" }, "sample")).toBe("");
-    expect(figuresOf("trainer")).toEqual([]);
+    for (const kind of ["trainer", "constructor", "__proto__"]) expect(figuresOf(kind)).toEqual([]);
+    expect(wordsOfFigure("toString", "token")).toBe("");
+    expect(wordsOfFigure("name", "constructor")).toBe("");
   });
 
   it("has a mean beside a distribution", () => {
