@@ -275,7 +275,7 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     wide.get_by_role("button", name="by mean_kl").click()
     expect(wide).to_have_url(re.compile("sort=-derived.mean_kl"))
     chosen = wide.get_by_label("Sort by").locator("option:checked")
-    expect(chosen).to_have_text("Mean KL (mean_kl)")
+    expect(chosen).to_have_text("Mean token KL (mean_kl)")
     expect(wide.get_by_role("button", name="by mean_kl")).to_have_count(0)
     wide.get_by_label("Filter", exact=True).fill("")
     wide.get_by_label("Filter", exact=True).press("Enter")
