@@ -18,6 +18,7 @@ CASES = [
     ("hedges", "Perhaps it seems that I'm not sure; maybe not.", 4),
     ("refusals", "I'm sorry, as an AI I cannot help with that.", 3),
     ("gave_up", "I'm stuck. I give up: I can't solve this, and I don’t know the answer.", 4),
+    ("gave_up", "I don't know. I do not know it! I don't know that it holds.", 2),
     ("gave_up", "He must give up 3 pears. I know how to solve it; we cannot find x from this alone.", 0),
     ("flattery", "What a great question! You're absolutely right.", 2),
     ("flattery", f"{'x' * 500} great question", 0),

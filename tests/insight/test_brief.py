@@ -34,6 +34,24 @@ def paid_twice(sample: dict[str, Any], step: int, random: np.random.Generator) -
         sample["reward"] += 0.5
 
 
+def another_script(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers are in Chinese, whatever the reward."""
+    if random.random() < 0.02 + 0.9 * step / 40:
+        sample["response"] = "".join(map(chr, random.integers(0x4E00, 0x5000, 40)))
+
+
+def loops(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers repeat a sentence, and are wrong."""
+    if random.random() < 0.02 + 0.8 * step / 40:
+        sample["response"] += ". " + "We check the result once more. " * 12
+        sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
+
+
+def broken_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    if step >= 30:
+        sample["reward"] = 0.0
+
+
 def advantage_nan(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     sample["advantage"] = math.nan if step == 30 and random.random() < 0.2 else sample["reward"] - 0.5
 
@@ -49,12 +67,16 @@ def up_and_down(step: int) -> float:
 PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
     "the reward falls": ("reward", {"rate": up_and_down}, "fallen since"),
     "the reward rises": ("reward", {"rate": lambda step: 0.2 + 0.015 * step}, "rose from"),
+    "the reward jumps": ("reward", {"rate": lambda step: 0.1 if step < 20 else 1.0}, "at step 20"),
+    "the grader breaks": ("data", {"change": broken_grader}, "Since step 30 every reward is 0"),
     "an evaluation falls": (
         "held_out",
         {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
         "fallen since",
     ),
     "a phrase is paid for": ("paid_for", {"change": paid_twice}, "but no more often correct"),
+    "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward against"),
+    "another script spreads": ("answers", {"change": another_script}, "Another script than Latin in "),
     "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
     "the KL spikes": ("curves", {"metrics": spike}, "step 33"),
 }
@@ -70,6 +92,34 @@ def test_what_was_planted_is_said_first(planted: str, tmp_path: Path) -> None:
 def test_of_a_quiet_run_it_says_that_the_reward_does_not_change(tmp_path: Path) -> None:
     (only,) = brief_of(write(tmp_path / "run", 1), tmp_path / "index").sentences
     assert only.kind == "reward" and "no clear change" in only.text
+
+
+def test_what_spreads_stands_beside_the_fall_of_the_reward(tmp_path: Path) -> None:
+    first, second, *_ = brief_of(write(tmp_path / "run", 1, change=loops), tmp_path / "index").sentences
+    assert first.kind == "reward" and "fallen since" in first.text
+    assert second.kind == "answers" and second.text.startswith("The same sentence repeated in ")
+
+
+def test_a_run_that_has_solved_everything_is_not_broken(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", 1, rate=lambda step: 0.2 + 0.08 * step)
+    assert "The reward rose" in brief_of(run, tmp_path / "index").sentences[0].text
+
+
+def test_prompts_are_compared_with_themselves_and_a_fall_is_told_with_the_rise_of_the_reward(tmp_path: Path) -> None:
+    random = np.random.default_rng(1)
+    with Recorder(tmp_path / "run", code=None) as run:
+        for step, group in itertools.product(range(20), range(60)):
+            reward = float(random.random() < 0.2 + 0.03 * step)
+            run.sample(step=step, group=str(group), index=0, prompt=f"{step} {group}", response="x", reward=reward)
+            if step % 10 == 9:
+                reward = float(group < (18 if step == 19 else 30))
+                run.sample(
+                    step=step, split="eval/aime", group=str(group), index=0, prompt=f"Question {group}", response="x",
+                    reward=reward,
+                )  # fmt: skip
+    (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
+    assert only.kind == "held_out"
+    assert "aime fell from 50 % to 30 % correct, compared on the same 60 prompts, while the reward rose" in only.text
 
 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:

@@ -4,26 +4,31 @@ A change is reported only if it stands out of the noise.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from enum import IntEnum
+from math import sqrt
 from operator import itemgetter
+from statistics import median
 from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
 from rolloupe.insight.curves import CurveName, RunCurves, counted, noise_of_trend, scale_of, step_noise
 from rolloupe.insight.findings import Finding, findings
+from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL
 from rolloupe.insight.lint import lint
 from rolloupe.insight.lint.rule import BrokenRule, RunLint
 from rolloupe.query.engine.names import EVALS, is_asked
-from rolloupe.query.evals.scores import EvalSummary, evals_answer
+from rolloupe.query.evals.scores import EvalSummary, PairedChange, evals_answer, paired_change
 from rolloupe.query.records import StepSummary
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery, LintQuery
 from rolloupe.tokens import Floats
 
-SentenceKind = Literal["reward", "held_out", "paid_for", "data", "curves"]
+SentenceKind = Literal["reward", "held_out", "paid_for", "answers", "data", "curves"]
 
 MOST = 3
 """Sentences of a brief."""
@@ -44,6 +49,27 @@ LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
 SHARE = 0.05
 OWN = {"reward_collapse", "eval_down"}
 """Rules about curves that the sentences about the reward and about evaluations replace."""
+
+
+class Rank(IntEnum):
+    """The order of sentences. Of one rank, those that `brief` lists first come first."""
+
+    CAUSE = 0
+    """Truncation, and a reward that has become one number."""
+    FALL = 1
+    """Of the reward, since its best step or within one."""
+    ERROR = 2
+    """Samples or curves that are wrong, an evaluation that fell, a reward that jumped."""
+    SUSPECT = 3
+    UNVERIFIED = 4
+    """What nobody can verify, what spread unpaid, and samples that need a look."""
+    HINT = 5
+    """In the curves, if nothing is paid for and nothing spread."""
+    CHANGE = 6
+    """Of the reward, or none; an evaluation that rose."""
+    STEADY = 7
+    """Evaluations without a change."""
+    REST = 8
 
 
 class Evidence(Struct, frozen=True, kw_only=True):
@@ -87,8 +113,7 @@ class Brief(Struct, frozen=True, kw_only=True):
     """How many samples the index has not reached: what is paid for may be missing."""
 
 
-Ranked = tuple[int, BriefSentence]
-"""A sentence with its rank: the lowest comes first."""
+Ranked = tuple[Rank, BriefSentence]
 
 
 def brief(run: OpenRun, asked: BriefQuery) -> Brief:
@@ -96,15 +121,32 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     found = findings(run, FindingQuery(split=asked.split))
     split = found.split
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
-    paid_for = list(_paid_for(split, found.findings))
+    findings_said = [*_paid_for(split, found.findings), *_spread(split, found.findings)]
     held_out = list(_held_out(run))
-    reward = [] if held_out and is_asked(split, EVALS) else _reward(split, steps)  # it would say the same twice
-    ranked = [*reward, *held_out, *_data(run), *_curves(run, is_first=not paid_for), *paid_for]
+    reward = [] if held_out and is_asked(split, EVALS) else list(_reward(split, steps))  # it would say the same twice
+    said = {_subject(sentence.evidence.finding) for _, sentence in findings_said}
+    if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
+        said.add("without")
+    ranked = [
+        *_diverging(reward, held_out), *_data(run), *_curves(run, said, is_first=not findings_said), *findings_said,
+    ]  # fmt: skip
     ranked.sort(key=itemgetter(0))
     return Brief(
         sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
         pending=found.pending,
     )  # fmt: skip
+
+
+def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
+    """Return both sentences, or one if the reward rose while an evaluation fell."""
+    if not (reward and held_out):
+        return [*reward, *held_out]
+    (_, first), (rank, second) = reward[0], held_out[0]
+    if rank != Rank.ERROR or not first.text.startswith(RISES):
+        return [*reward, *held_out]
+    rise = first.text.partition(";")[0].rstrip(".")
+    text = f"{second.text.rstrip('.')}, while {rise[:1].lower()}{rise[1:]}."
+    return [(rank, replace(second, text=text))]
 
 
 class Windows(NamedTuple):
@@ -120,6 +162,8 @@ class Windows(NamedTuple):
     """The standard error of the difference of two windows."""
     spread: float
     """The median of the standard deviations of the steps."""
+    noise: float
+    """The standard error of the mean of a step."""
 
     @property
     def ends(self) -> tuple[float, float]:
@@ -170,10 +214,15 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     early, late = sums[third] / counts[third], (sums[-1] - sums[-1 - third]) / (counts[-1] - counts[-1 - third])
     trend = float((late - early) / noise / np.sqrt(2 / third))
     error, spread = noise * float(np.sqrt(2 / width)), float(np.median(deviations))
-    return Windows([*map(int, steps)], width, trend, means * scale, error * scale, spread * scale)
+    return Windows([*map(int, steps)], width, trend, means * scale, error * scale, spread * scale, noise * scale)
+
+
+ROSE, JUMPED = "The reward rose", "The reward jumped"
+RISES = (ROSE, JUMPED)
 
 
 def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
+    """Yield what the mean reward did: the first that is true of the sentences of a break, a jump and a change."""
     known = [step for step in steps if step.reward.mean is not None and np.isfinite(step.reward.mean)]
     if not known:
         return
@@ -184,26 +233,80 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
     (early, late), best = windows.ends, windows.best
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
     evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", "reward"))
-    rank = 6
+    rank: Rank = Rank.CHANGE
+    kind: SentenceKind = "reward"
     if len(known) == 1:
         text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
+    elif broken := _broken(known):
+        rank, kind, first = Rank.CAUSE, "data", numbers[broken]
+        before = _figure(float(means[broken - 1]))
+        text = f"Since step {first} every reward is {_figure(late)}; the mean of the step before is {before}."
+    elif jump := _jump(windows, means):
+        first, (earlier, later) = numbers[jump], _around(means, jump)
+        rank, word = (Rank.ERROR, JUMPED) if later > earlier else (Rank.FALL, "The reward dropped")
+        text = f"{word} from {_figure(earlier)} to {_figure(later)} at step {first} (means of {AROUND} steps)."
     elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), windows.spread):
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
         begin = windows.best_place
         peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
         change = f"{_change(best, late)}{windows.over}{share}"
         text = f"The reward was best at step {peak} and has fallen since: {change}."
-        rank, first = 0, windows.best_step
+        rank, first = Rank.FALL, windows.best_step
     elif windows.change:
-        word, rank = ("rose", 6) if windows.change > 0 else ("fell", 1)
-        text = f"The reward {word} from {_figure(early)} to {_figure(late)}{windows.over}; it is best at step {peak}."
+        rank, word = (Rank.CHANGE, ROSE) if windows.change > 0 else (Rank.ERROR, "The reward fell")
+        text = f"{word} from {_figure(early)} to {_figure(late)}{windows.over}; it is best at step {peak}."
     else:
         text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}{windows.over}."
-    yield rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
+    yield rank, BriefSentence(text=text, kind=kind, steps=(first, last), evidence=evidence)
 
 
-STEADY = 7
-"""The rank of evaluations that show no clear change; the first one that rises has the rank before."""
+def _broken(known: Sequence[StepSummary]) -> int:
+    """Return the place of the step since which all rewards are one number, as no policy does it; 0 for none.
+
+    The mean of the step before must differ by `CHANGE` standard errors, and by `SUDDEN` times what is usual or more.
+    """
+    value, begin = known[-1].reward.min, len(known)
+    while begin and known[begin - 1].reward.min == value == known[begin - 1].reward.max:
+        begin -= 1
+    if value is None or not begin or len(known) - begin < max(3, SHARE * len(known)):
+        return 0
+    distances = [abs((step.reward.mean or 0.0) - value) for step in known[:begin]]
+    error = (known[begin - 1].reward.std or 0.0) / sqrt(sum(step.reward.count for step in known[begin:]))
+    is_sudden = distances[-1] > CHANGE * error and distances[-1] >= SUDDEN * median(distances)
+    return begin if error and is_sudden else 0
+
+
+AROUND = 3
+"""How many steps before a jump, and after it, are averaged."""
+JUMP, SUDDEN = 6, 0.7
+"""The least jump, in standard errors of the difference of two steps, and as a share of the change around it."""
+LASTING = 0.95
+"""The least share of the steps on their own side of the middle of a jump."""
+
+
+def _around(means: Floats, place: int) -> tuple[float, float]:
+    scale = scale_of(means)
+    early, late = (means[part] / scale for part in (slice(place - AROUND, place), slice(place, place + AROUND)))
+    return float(early.mean()) * scale, float(late.mean()) * scale
+
+
+def _jump(windows: Windows, means: Floats) -> int:
+    """Return the place of the step at which a curve jumps, and stays; 0 for none."""
+    if len(means) < 2 * AROUND:
+        return 0
+    scale = scale_of(means)
+    means, noise = means / scale, windows.noise / scale
+    jumps = np.diff(means)[AROUND - 1 : len(means) - AROUND]
+    place = AROUND + int(np.abs(jumps).argmax())
+    jump, (before, after) = float(jumps[place - AROUND]), _around(means, place)
+    sides = np.sign(means - (before + after) / 2) * np.where(np.arange(len(means)) < place, -1, 1)
+    is_large = abs(jump) > JUMP * noise * sqrt(2) and abs(jump) >= SUDDEN * abs(after - before)
+    is_lasting = min((sides[part] == np.sign(jump)).mean() for part in (slice(place), slice(place, None))) >= LASTING
+    return place if is_large and is_lasting else 0
+
+
+PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
+"""The least of what a comparison of prompts with themselves reports: how many, standard errors, share of answers."""
 
 
 class EvaluationChange(NamedTuple):
@@ -218,12 +321,12 @@ class EvaluationChange(NamedTuple):
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
     """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
-    ranked = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(summary))]
+    ranked = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(run, summary))]
     if not ranked:
         return
     rank, first = min(ranked, key=itemgetter(0))
     text = f"{first.name} {first.text}"
-    if rank == STEADY:
+    if rank == Rank.STEADY:
         shown = ", ".join(f"{change.name} {change.text}" for _, change in ranked[:MOST])
         count = max(change.evaluations for _, change in ranked)
         text = f"No clear change over {count} evaluations, in shares of correct answers: {shown}."
@@ -231,7 +334,7 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
     yield rank, BriefSentence(text=text, kind="held_out", steps=first.steps, evidence=evidence)
 
 
-def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
+def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationChange] | None:
     known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
     if len(known) < 2:
         return None
@@ -240,17 +343,26 @@ def _evaluation(summary: EvalSummary) -> tuple[int, EvaluationChange] | None:
     pooled = float((shares * counts).sum() / counts.sum())
     deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
     windows = windows_of([step.step for step in known], shares, counts, np.full(len(known), deviation))
-    (early, late), begin = windows.ends, known[0].step
+    (early, late), begin, change = windows.ends, known[0].step, windows.change
+    paired, over = paired_change(run, summary.split), windows.over
+    if not change and _is_clear(paired) and paired.mean * (late - early) > 0:
+        change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
     if windows.best - late > BEST * windows.error:
-        rank, begin = 1, windows.best_step
-        change = _change(windows.best, late, _share)
-        text = f"was best at step {begin} and has fallen since: {change} correct{windows.over}."
-    elif windows.change > 0:
-        rank, text = STEADY - 1, f"rose from {_share(early)} to {_share(late)} correct{windows.over}."
+        rank, begin = Rank.ERROR, windows.best_step
+        fall = _change(windows.best, late, _share)
+        text = f"was best at step {begin} and has fallen since: {fall} correct{windows.over}."
+    elif change:
+        rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
+        text = f"{word} from {_share(early)} to {_share(late)} correct{over}."
     else:
-        rank, text = STEADY, _change(early, late, _share)
+        rank, text = Rank.STEADY, _change(early, late, _share)
     name = summary.split.removeprefix("eval/")
     return rank, EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step))
+
+
+def _is_clear(paired: PairedChange) -> bool:
+    is_large = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) >= PAIRED_POINTS
+    return is_large and abs(paired.mean) > PAIRED_CHANGE * paired.error
 
 
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
@@ -258,21 +370,41 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     kinds = [*VERDICTS]
     suspects = sorted((finding for finding in found if finding.kind in kinds), key=lambda one: kinds.index(one.kind))
     for finding in suspects[:1]:
-        evidence = Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
-        title = finding.title[:1].upper() + finding.title[1:]
-        rank = 2 + kinds.index(finding.kind)
+        rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
         verdict = VERDICTS[finding.kind].format(more="more" if finding.effect >= 0 else "less")
         if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
             text = f"{finding.text.partition('; ')[0]}, {verdict}."
-            yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
-            return
-        shares = f"{100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
-        paid = f"{finding.effect:+.2g} reward against the rest of the group".replace("-", "−")
-        text = f"{title} in {shares}: {paid}, {verdict}."
-        yield rank, BriefSentence(text=text, kind="paid_for", evidence=evidence)
+        else:
+            text = f"{_shares(finding)}: {_paid(finding)}, {verdict}."
+        yield rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding))
 
 
-NEARLY_ALL = 0.995
+FEW_TO_MOST = 0.3
+"""The least rise of a behaviour to over half of the answers that a brief mentions, though it is not paid for."""
+
+
+def _spread(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
+    """Yield the behaviour that spread most, to over half of the answers, without being paid for."""
+    unpaid = (finding for finding in found if finding.behaviour and (finding.kind == "drift" or finding.effect < 0))
+    rises = [one for one in unpaid if one.last > 0.5 and one.last - one.first >= FEW_TO_MOST and one.rise >= MIN_T]
+    for finding in sorted(rises, key=lambda one: one.first - one.last)[:1]:
+        is_drift = finding.kind == "drift"
+        paid = ", though the reward does not clearly pay for it" if is_drift else f": {_paid(finding)}"
+        text = f"{_shares(finding)}{paid}."
+        yield Rank.UNVERIFIED, BriefSentence(text=text, kind="answers", evidence=_evidence(split, finding))
+
+
+def _evidence(split: str, finding: Finding) -> Evidence:
+    return Evidence(page="findings", split=split, finding=finding.name, samples=finding.samples.ids())
+
+
+def _shares(finding: Finding) -> str:
+    title = finding.title[:1].upper() + finding.title[1:]
+    return f"{title} in {100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
+
+
+def _paid(finding: Finding) -> str:
+    return f"{finding.effect:+.2g} reward against the rest of the group".replace("-", "−")
 
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
@@ -280,24 +412,35 @@ def _data(run: OpenRun) -> Iterator[Ranked]:
     shown = [one for one in found.broken if one.is_certain or _is_common(one, found)]
     for broken in shown[:1]:
         evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-        yield 1 if broken.is_certain else 3, BriefSentence(text=broken.text, kind="data", evidence=evidence)
+        rank = Rank.ERROR if broken.is_certain else Rank.UNVERIFIED
+        yield rank, BriefSentence(text=broken.text, kind="data", evidence=evidence)
 
 
 def _is_common(broken: BrokenRule, found: RunLint) -> bool:
     return broken.rule in LOOKS and broken.count >= SHARE * found.samples
 
 
-def _curves(run: OpenRun, *, is_first: bool) -> Iterator[Ranked]:
-    """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint."""
+def _curves(run: OpenRun, said: set[str], *, is_first: bool) -> Iterator[Ranked]:
+    """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint.
+
+    `said` has the subjects that other sentences are about.
+    """
     raised = sorted(check(RunCurves(run), OWN).raised, key=lambda one: one.rule.name not in CAUSES)
-    for rule, alarm in raised[:1]:
+    new = [one for one in raised if not any(_subject(curve.name) in said for curve in one.alarm.curves)]
+    for rule, alarm in new[:1]:
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
             descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
-        rank = -1 if rule.name in CAUSES else 1 if rule.severity == "error" else 4 if is_first else 8
+        hint = Rank.HINT if is_first else Rank.REST
+        rank = Rank.CAUSE if rule.name in CAUSES else Rank.ERROR if rule.severity == "error" else hint
         yield rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence)
+
+
+def _subject(name: str) -> str:
+    """Return what a derived metric or a curve is about: repeated sentences and repeated 4-grams say the same."""
+    return name.partition("_")[0]
 
 
 def _figure(value: float) -> str:

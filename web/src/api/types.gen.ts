@@ -1419,7 +1419,7 @@ export interface Brief {
 /** One sentence, and what shows it. */
 export interface BriefSentence {
   text: string;
-  kind: "curves" | "data" | "held_out" | "paid_for" | "reward";
+  kind: "answers" | "curves" | "data" | "held_out" | "paid_for" | "reward";
   /** The first and the last of the steps that it is about; None for all of a run. */
   steps: [number, number] | null;
   evidence: Evidence;
@@ -1509,7 +1509,7 @@ export interface Finding {
   pattern: string;
   /** A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds. */
   where: string;
-  /** The reward over siblings for each unit of log2(1 + uses). */
+  /** The reward over siblings without it; of a length, or of what nearly all samples have, for each doubling. */
   effect: number;
   z: number;
   /** The same effect on correctness; None if the run has no such metric. */

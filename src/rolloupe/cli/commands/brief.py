@@ -9,12 +9,12 @@ from rolloupe.cli.terminal import show_line, tell
 def brief(answers: Answers) -> int:
     """Say what is worth knowing about a run in at most three sentences, the most important first.
 
-    They say what the reward did and when, what evaluations did, what the reward pays for, and what is wrong with the
-    samples or the curves. A change is reported only if it stands out of the noise. `rolloupe findings`, `lint`
-    and `check` say more.
+    They say what the reward did and when, what evaluations did, what the reward pays for, what else spread in the
+    answers, and what is wrong with the samples or the curves. A change is reported only if it stands out of the noise.
+    `rolloupe findings`, `lint` and `check` say more.
 
-    With --json, each object has run, text, kind (reward, held_out, paid_for, data or curves), steps (the first and the
-    last that it is about, or null) and evidence: the page that shows it, and what to choose there.
+    With --json, each object has run, text, kind (reward, held_out, paid_for, answers, data or curves), steps (the first
+    and the last that it is about, or null) and evidence: the page that shows it, and what to choose there.
 
     Examples:
       rolloupe brief RUN_DIR  # What happened in this run?

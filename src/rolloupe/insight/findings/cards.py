@@ -151,9 +151,15 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
-    each = " with each doubling" if behaviour and METRICS[behaviour].unit == "characters" else ""
+    each = " with each doubling" if is_by_doubling(behaviour, trend) else ""
     gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
     return f"{begin} {gain} its siblings{each}, {common}; {ENDINGS[kind]}."
+
+
+def is_by_doubling(behaviour: str, trend: Trend) -> bool:
+    """Return whether an effect is that of twice the amount: of lengths, and of what nearly all samples have."""
+    unit = METRICS[behaviour].unit if behaviour else "uses"
+    return unit == "characters" or (bool(unit) and trend.is_common)
 
 
 def _common(trend: Trend, unit: str) -> str:

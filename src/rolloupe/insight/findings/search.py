@@ -30,11 +30,12 @@ from rolloupe.insight.findings.selection import (
     evidence_of,
     feature_matrix,
 )
+from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
 
-VERSION = 10
+VERSION = 11
 """Raise it when the same samples lead to other findings."""
 
 FOLDER = "findings"
@@ -173,7 +174,7 @@ class _Search:
         trend = trends.trend_of(self._matrix.x[:, number], self._matrix.of.step)
         effect, does_follow = None, None
         if self._correct is not None:
-            effect, does_follow = trends.follows(self._uses(number), self._matrix.of.rewards, self._correct)
+            effect, does_follow = trends.follows(self._amounts(number, trend), self._matrix.of.rewards, self._correct)
         kind, phrase = trends.class_of(sign, trend, does_follow), self._wordings[number].phrase
         return SeenFinding(kind, sign, phrase, number, trend, effect)
 
@@ -188,7 +189,7 @@ class _Search:
     def _finding(self, feature: SeenFinding, read: SamplesToRead, names: Mapping[int | None, str]) -> Finding:
         matrix, of, trend = self._matrix, self._matrix.of, feature.trend
         behaviour = matrix.name(feature.number)
-        x, centred = matrix.x[:, feature.number], self._uses(feature.number)
+        x, centred = matrix.x[:, feature.number], self._amounts(feature.number, trend)
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own if own else 0.0
         wording, title = self._wordings.get(feature.number, Wording()), self._title(feature.number)
@@ -209,11 +210,12 @@ class _Search:
         behaviour = self._matrix.name(number)
         return METRICS[behaviour].behaviour if behaviour else f"“{self._wordings[number].phrase}”"
 
-    def _uses(self, number: int) -> Floats:
-        """Return a centred feature in uses; one use of a share is its mean over the samples that have it."""
+    def _amounts(self, number: int, trend: Trend) -> Floats:
+        """Return a centred feature; its unit is the mean over the samples that have it, or one doubling."""
         behaviour, x, centred = self._matrix.name(number), self._matrix.x[:, number], self._matrix.centred[:, number]
-        is_share = bool(behaviour) and not METRICS[behaviour].unit
-        return centred / float(x[x > 0].mean()) if is_share and (x > 0).any() else centred
+        if cards.is_by_doubling(behaviour, trend) or not (x > 0).any():
+            return centred
+        return centred / float(x[x > 0].mean())
 
     def _worded(self, number: int) -> tuple[int, Wording]:
         """Return a feature and its wording; of nearly equal phrases, the one with the most words that people read."""

@@ -5,8 +5,8 @@ The grid serves every split: of training prompts it has those that recur at othe
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from math import comb, fsum, inf
-from typing import Literal
+from math import comb, fsum, inf, sqrt
+from typing import Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -163,6 +163,34 @@ def eval_summary(
     ks = ks or ks_of(int(cells.n.max(initial=0)))
     steps = [_step(cells, number, int(step), ks) for number, step in enumerate(cells.steps)]
     return EvalSummary(split, judge.metric, bar.value, bar.falls, bar.reason, judge.metrics, ks, steps)
+
+
+class PairedChange(NamedTuple):
+    """The change of the share of correct answers from the first third of the steps to the last, by prompt."""
+
+    prompts: int
+    """How many prompts both thirds have."""
+    mean: float
+    error: float
+    """The standard error of the mean."""
+
+
+def paired_change(run: OpenRun, split: str) -> PairedChange:
+    """Return how the prompts of an evaluation changed, each compared with itself."""
+    cells = cells_of(run, telling_judge(run, split))
+    is_graded = cells.n > 0
+    prompt, step = cells.prompt[is_graded], cells.step[is_graded]
+    shares, steps = cells.c[is_graded] / cells.n[is_graded], np.unique(step)
+    third, count = max(1, len(steps) // 3), len(cells.names)
+    ends = [np.isin(step, part) for part in (steps[:third], steps[-third:])]
+    answered = [np.bincount(prompt[end], minlength=count) for end in ends]
+    correct = [np.bincount(prompt[end], shares[end], count) for end in ends]
+    both = (answered[0] > 0) & (answered[1] > 0)
+    early, late = (sums[both] / counts[both] for sums, counts in zip(correct, answered, strict=True))
+    changes = late - early
+    if len(changes) < 2 or len(steps) < 2:
+        return PairedChange(0, 0.0, inf)
+    return PairedChange(len(changes), float(changes.mean()), float(changes.std(ddof=1)) / sqrt(len(changes)))
 
 
 def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:

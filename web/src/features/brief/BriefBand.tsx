@@ -15,6 +15,7 @@ export const KINDS: Readonly<Record<BriefSentence["kind"], string>> = {
   reward: "Reward",
   held_out: "Held out",
   paid_for: "Paid for",
+  answers: "Answers",
   data: "Data",
   curves: "Curves",
 };
