@@ -379,14 +379,14 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
         yield rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding))
 
 
-FEW_TO_MOST = 0.3
-"""The least rise of a behaviour to over half of the answers that a brief mentions, though it is not paid for."""
+FEW, MOST_ANSWERS = 0.2, 0.5
+"""The shares of the answers that a behaviour spreads from and to if a brief mentions it, though it is not paid for."""
 
 
 def _spread(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     """Yield the behaviour that spread most, to over half of the answers, without being paid for."""
     unpaid = (finding for finding in found if finding.behaviour and (finding.kind == "drift" or finding.effect < 0))
-    rises = [one for one in unpaid if one.last > 0.5 and one.last - one.first >= FEW_TO_MOST and one.rise >= MIN_T]
+    rises = [one for one in unpaid if one.first <= FEW and one.last > MOST_ANSWERS and one.rise >= MIN_T]
     for finding in sorted(rises, key=lambda one: one.first - one.last)[:1]:
         is_drift = finding.kind == "drift"
         paid = ", though the reward does not clearly pay for it" if is_drift else f": {_paid(finding)}"
