@@ -124,11 +124,11 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     findings_said = [*_paid_for(split, found.findings), *_spread(split, found.findings)]
     held_out = list(_held_out(run))
     reward = [] if held_out and is_asked(split, EVALS) else list(_reward(split, steps))  # it would say the same twice
-    said = {_subject(sentence.evidence.finding) for _, sentence in findings_said}
+    subjects = {_subject(sentence.evidence.finding) for _, sentence in findings_said}
     if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
-        said.add("without")
+        subjects.add("without")
     ranked = [
-        *_diverging(reward, held_out), *_data(run), *_curves(run, said, is_first=not findings_said), *findings_said,
+        *_diverging(reward, held_out), *_data(run), *_curves(run, subjects, is_first=not findings_said), *findings_said,
     ]  # fmt: skip
     ranked.sort(key=itemgetter(0))
     return Brief(
@@ -420,13 +420,13 @@ def _is_common(broken: BrokenRule, found: RunLint) -> bool:
     return broken.rule in LOOKS and broken.count >= SHARE * found.samples
 
 
-def _curves(run: OpenRun, said: set[str], *, is_first: bool) -> Iterator[Ranked]:
+def _curves(run: OpenRun, subjects: set[str], *, is_first: bool) -> Iterator[Ranked]:
     """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint.
 
-    `said` has the subjects that other sentences are about.
+    `subjects` has the subjects that other sentences are about.
     """
     raised = sorted(check(RunCurves(run), OWN).raised, key=lambda one: one.rule.name not in CAUSES)
-    new = [one for one in raised if not any(_subject(curve.name) in said for curve in one.alarm.curves)]
+    new = [one for one in raised if not any(_subject(curve.name) in subjects for curve in one.alarm.curves)]
     for rule, alarm in new[:1]:
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
