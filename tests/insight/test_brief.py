@@ -74,7 +74,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
         "fallen since",
     ),
-    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "but no more often correct"),
+    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "no more often correct"),
     "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward against"),
     "another script spreads": ("answers", {"change": another_script}, "Another script than Latin in "),
     "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),

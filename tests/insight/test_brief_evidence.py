@@ -66,7 +66,7 @@ def check_paid_for(pages: Pages, sentence: dict[str, Any]) -> None:
     name = sentence["evidence"]["finding"]
     (finding,) = (one for one in pages.ask("findings")["findings"] if name in (one["phrase"], one["behaviour"]))
     assert f"{100 * finding['first']:.0f} → {100 * finding['last']:.0f} % of answers" in sentence["text"]
-    assert f"{finding['effect']:+.2g} reward against the rest of the group" in sentence["text"]
+    assert f"{finding['effect']:+.2g} reward within the group" in sentence["text"]
 
 
 def check_data(pages: Pages, sentence: dict[str, Any]) -> None:

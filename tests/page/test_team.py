@@ -67,7 +67,7 @@ def test_notes_are_private_until_they_are_shared(people: People) -> None:
     expect(bob.locator("header").first).to_contain_text("<b>bob</b>")
     bob.get_by_role("button", name="Write a note").click()
     bob.get_by_label("Note on this sample").fill("look at <i>this</i>")
-    bob.get_by_role("button", name="Keep").click()
+    bob.get_by_role("button", name="Save").click()
     share = bob.get_by_role("button", name="Share with the team")
     expect(share).to_be_visible()
     expect(ada.get_by_text("look at")).to_have_count(0)
@@ -78,7 +78,7 @@ def test_notes_are_private_until_they_are_shared(people: People) -> None:
 
     ada.get_by_role("button", name="Write a note").click()
     ada.get_by_label("Note on this sample").fill("seen")
-    ada.get_by_role("button", name="Keep").click()
+    ada.get_by_role("button", name="Save").click()
     expect(ada.get_by_role("button", name="Share with the team")).to_be_visible()
     ada.goto(people.address("ada", "bookmarks"))
     expect(ada.get_by_role("main")).to_contain_text("look at <i>this</i>")

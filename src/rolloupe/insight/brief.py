@@ -40,7 +40,7 @@ FALL = 0.15
 """The least fall from the best window, as a share of it or of the deviation of the samples."""
 WINDOWS = 10
 """A window has a tenth of the steps."""
-VERDICTS = {"suspect": "but no {more} often correct", "unverified": "and the run does not say which are correct"}
+VERDICTS = {"suspect": "no {more} often correct", "unverified": "the run does not say which are correct"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = {"truncated_rise"}
 """Rules about curves that say why a reward falls: they come before it."""
@@ -404,7 +404,7 @@ def _shares(finding: Finding) -> str:
 
 
 def _paid(finding: Finding) -> str:
-    return f"{finding.effect:+.2g} reward against the rest of the group".replace("-", "−")
+    return f"{finding.effect:+.2g} reward within the group".replace("-", "−")
 
 
 def _data(run: OpenRun) -> Iterator[Ranked]:

@@ -294,7 +294,7 @@ def test_the_whole_sample_as_one_text_and_its_record_in_blocks(page: Page, tmp_p
     ]
     with served(tmp_path, *rows) as viewer:
         page.goto(viewer.link)
-        page.get_by_role("button", name="Text", exact=True).click()
+        open_sample(page, viewer, 0, "text")
         text = page.get_by_role("region", name="Raw text")
         expect(text.locator("pre")).to_have_text(prompt + "So.<|im_end|>")
         text.get_by_role("button", name="Line breaks").click()

@@ -46,7 +46,7 @@ export function Rail() {
       <button
         type="button"
         class={`${style["item"]} ${style["narrow"]}`}
-        aria-label="Find anything by name"
+        aria-label="More: find anything by name"
         title="Find anything by name, including every action"
         onClick={() => (paletteOpen.value = true)}
       >
