@@ -75,7 +75,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
         "fallen since",
     ),
     "a phrase is paid for": ("paid_for", {"change": paid_twice}, "no more often correct"),
-    "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward against"),
+    "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward within"),
     "another script spreads": ("answers", {"change": another_script}, "Another script than Latin in "),
     "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
     "the KL spikes": ("curves", {"metrics": spike}, "step 33"),

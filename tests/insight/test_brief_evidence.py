@@ -35,6 +35,10 @@ def shown(value: float, form: str = ".3g") -> str:
 
 def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
     steps, means, counts = pages.curve(sentence["evidence"])
+    if jump := re.search(r"from (\S+) to (\S+) at step (\d+) \(means of (\d+) steps", sentence["text"]):
+        at, width = steps.index(int(jump[3])), int(jump[4])
+        assert jump[1] == shown(np.mean(means[at - width : at])) and jump[2] == shown(np.mean(means[at : at + width]))
+        return
     width = int((re.search(r"means of (\d+) steps", sentence["text"]) or ["", "1"])[1])
     windows = [
         shown(np.average(means[at : at + width], weights=counts[at : at + width]))
@@ -62,10 +66,20 @@ def check_held_out(pages: Pages, sentence: dict[str, Any]) -> None:
     assert len(numbers) == 2 and {*numbers} <= means
 
 
-def check_paid_for(pages: Pages, sentence: dict[str, Any]) -> None:
+def check_answers(pages: Pages, sentence: dict[str, Any]) -> None:
+    finding = finding_of(pages, sentence)
+    assert f"{100 * finding['first']:.0f} → {100 * finding['last']:.0f} % of answers" in sentence["text"]
+
+
+def finding_of(pages: Pages, sentence: dict[str, Any]) -> Any:
     name = sentence["evidence"]["finding"]
     (finding,) = (one for one in pages.ask("findings")["findings"] if name in (one["phrase"], one["behaviour"]))
-    assert f"{100 * finding['first']:.0f} → {100 * finding['last']:.0f} % of answers" in sentence["text"]
+    return finding
+
+
+def check_paid_for(pages: Pages, sentence: dict[str, Any]) -> None:
+    check_answers(pages, sentence)
+    finding = finding_of(pages, sentence)
     assert f"{finding['effect']:+.2g} reward within the group" in sentence["text"]
 
 
@@ -79,13 +93,23 @@ def check_curves(pages: Pages, sentence: dict[str, Any]) -> None:
     assert sentence["evidence"]["curve"] in alarms[sentence["text"]]["curves"]
 
 
+def check_broken(pages: Pages, sentence: dict[str, Any]) -> None:
+    steps, means, _ = pages.curve(sentence["evidence"])
+    first, value, before = re.search(r"step (\d+) every reward is (\S+); .* is (\S+)\.", sentence["text"]).groups()  # type: ignore[union-attr]
+    at = steps.index(int(first))
+    assert {shown(mean) for mean in means[at:]} == {value} and shown(means[at - 1]) == before
+
+
 CHECKS = {
-    "reward": (check_reward, "metrics"),
-    "held_out": (check_held_out, "evals"),
-    "paid_for": (check_paid_for, "findings"),
-    "data": (check_data, "findings"),
-    "curves": (check_curves, "metrics"),
+    ("reward", "metrics"): check_reward,
+    ("held_out", "evals"): check_held_out,
+    ("paid_for", "findings"): check_paid_for,
+    ("answers", "findings"): check_answers,
+    ("data", "findings"): check_data,
+    ("data", "metrics"): check_broken,
+    ("curves", "metrics"): check_curves,
 }
+"""The check of each kind of sentence, by the page that it leads to."""
 
 
 @pytest.fixture(scope="module")
@@ -104,8 +128,7 @@ def test_every_number_of_a_sentence_is_on_the_page_that_it_leads_to(planted: Pat
             assert run.wait_all(60)
             pages = Pages(app, f"/api/runs/{run.id}")
             for sentence in pages.ask("brief")["sentences"]:
-                check, page = CHECKS[sentence["kind"]]
-                assert sentence["evidence"]["page"] == page
-                check(pages, sentence)
-                checked.add(sentence["kind"])
+                kind = sentence["kind"], sentence["evidence"]["page"]
+                CHECKS[kind](pages, sentence)
+                checked.add(kind)
     assert checked == {*CHECKS}
