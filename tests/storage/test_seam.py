@@ -29,7 +29,7 @@ EXCEPTIONS = {
     "formats/reading/field_map.py": "the file of --map is a person's own",
     "formats/reading/files.py": "asks the entries of a listing that storage made",
     "formats/testing.py": "makes runs and damages them",
-    "cli/commands/query.py": "the file that --to names",
+    "cli/new_file.py": "the file that a command writes",
     "cli/frame.py": "the standard output, and the file that --to names",
     "export/convert.py": "the folder that it writes",
     "server/process/serve.py": "asks whether a path exists before the rooms that read are imported",

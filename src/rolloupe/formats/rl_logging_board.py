@@ -25,7 +25,7 @@ from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRo
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default padding token, which precedes prompts and follows responses."""
 
-TEXT_CHARS = 160
+TEXT_CHARS = parsers.MAX_TAG_CHARS
 
 OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
 ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
