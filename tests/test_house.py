@@ -238,8 +238,9 @@ FIRST_MINUTE = (
 
 @pytest.mark.xfail(
     strict=True,
-    reason="86,700 lines: six passes of merging, inlining and rewriting took 17,000 of 103,600; 7,000 of these came "
-    "after the limit was set, for logs that are not read to the letter. What is left are features and their bounds.",
+    reason="88,496 lines: six passes of merging, inlining and rewriting took 17,000 of 103,600; 7,000 of these came "
+    "after the limit was set, for logs that are not read to the letter, and 1,800 for judgements, prompts "
+    "and what else a newcomer meets. What is left are features and their bounds.",
 )
 def test_the_package_has_at_most_84_000_lines() -> None:
     package = Path(rolloupe.__file__).parent

@@ -31,6 +31,8 @@ VERSIONS = re.compile(r"rolloupe VERSION, python .*")
 
 ROUNDED = 1e-12
 """Relative: sums of several threads end in other digits, as each adds the same numbers in another order."""
+SIGNIFICANT = 6
+"""Digits of the numbers that agents are answered: the last one may differ where the sum lies between two."""
 
 MODULE = re.compile(r"\brolloupe\.(?:\w+\.)+")
 """The place of a type in a signature."""
@@ -103,11 +105,19 @@ def differences(before: Any, now: Any, path: str = "") -> list[str]:
     if type(before) is type(now) and isinstance(before, list) and len(before) == len(now):
         pairs = enumerate(zip(before, now, strict=True))
         return [line for place, (old, new) in pairs for line in differences(old, new, f"{path}/{place}")]
-    if isinstance(before, float) and isinstance(now, float) and math.isclose(before, now, rel_tol=ROUNDED):
+    if isinstance(before, float) and isinstance(now, float) and _is_same_sum(before, now):
         return []
     if before == now or (_is_signature(before) and _without_modules(before) == _without_modules(now)):
         return []
     return [f"{path}: {str(before)[:200]} → {str(now)[:200]}"]
+
+
+def _is_same_sum(before: float, now: float) -> bool:
+    """Whether two numbers differ by their rounding alone, as sums do whose summands were added in another order."""
+    if any(float(f"{number:.{SIGNIFICANT}g}") != number for number in (before, now)):
+        return math.isclose(before, now, rel_tol=ROUNDED)
+    _, _, exponent = f"{max(abs(before), abs(now)):e}".partition("e")
+    return abs(before - now) < 1.5 * 10.0 ** (int(exponent) + 1 - SIGNIFICANT)
 
 
 def _is_signature(answer: Any) -> bool:

@@ -24,3 +24,11 @@ def test_a_difference_of_one_number_is_seen() -> None:
     answers = recorded("routes")
     changed = {**answers, (first := next(iter(answers))): [200, "application/json", {"runs": []}]}
     assert any(line.startswith(f"/{first}") for line in differences(answers, changed))
+
+
+def test_a_sum_may_be_rounded_up_or_down() -> None:
+    assert differences(0.605812, 0.605813) == []
+    assert differences([9.99999, 1e300], [10.0, 1e300]) == []
+    assert differences(0.605812, 0.605814) != []
+    assert differences(0.6058123, 0.6058124) != []
+    assert differences(1.0, 2.0) != []

@@ -1,6 +1,7 @@
 """Samples are judged one after another and saved, and the reward is checked on ten, in few presses."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -37,14 +38,15 @@ class Presses:
 
     def judge_by_number(self) -> None:
         """Judge odd answers good and even ones bad, which is what the reward pays."""
-        text = self.page.get_by_role("main").locator("article").inner_text()
-        number = int(text.partition("Answer ")[2].split()[0])
-        identity = (
-            self.page.get_by_role("main")
-            .get_by_title("(copy the id)")
-            .or_(self.page.get_by_role("main").locator("header button").first)
+        # A key says nothing of a sample that is not on the screen yet.
+        self.page.wait_for_function(
+            "() => document.querySelector('main header button')?.innerText"
+            " === new URL(location.href).searchParams.get('sample')"
         )
-        before = identity.first.inner_text()
+        article = self.page.get_by_role("main").locator("article")
+        # Not `inner_text`: of turns that the browser has not laid out yet it says nothing.
+        number = int(re.findall(r"Answer (\d+)", article.text_content() or "")[0])
+        before = self.page.locator("main header button").first.inner_text()
         self.page.keyboard.press("1" if number % 2 else "2")
         self.count += 1
         self.page.wait_for_function(
@@ -53,12 +55,18 @@ class Presses:
         )  # fmt: skip
 
 
-def test_twenty_are_judged_and_saved(page: Page, viewer: Viewer) -> None:
+@pytest.fixture
+def person(page: Page, viewer: Viewer) -> Presses:
+    """Somebody who has begun to judge."""
     let_in(page, viewer)
     page.goto(viewer.link)
     expect(page.get_by_role("heading", name="Sample")).to_be_visible()
     person = Presses(page)
     person.button("Judge")
+    return person
+
+
+def test_twenty_are_judged_and_saved(page: Page, person: Presses) -> None:
     expect(page.get_by_role("region", name="Judging")).to_contain_text("48 to judge")
     for _ in range(20):
         person.judge_by_number()
@@ -77,12 +85,7 @@ def test_twenty_are_judged_and_saved(page: Page, viewer: Viewer) -> None:
     expect(page.get_by_role("complementary", name="Samples")).to_contain_text(f"{good} of 48 samples")
 
 
-def test_the_reward_is_hidden_until_ten_are_judged(page: Page, viewer: Viewer) -> None:
-    let_in(page, viewer)
-    page.goto(viewer.link)
-    expect(page.get_by_role("heading", name="Sample")).to_be_visible()
-    person = Presses(page)
-    person.button("Judge")
+def test_the_reward_is_hidden_until_ten_are_judged(page: Page, person: Presses) -> None:
     person.button("Check the reward")
     expect(page.get_by_role("region", name="Judging")).to_contain_text("Check 1 of 10")
     for number in range(10):

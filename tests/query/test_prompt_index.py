@@ -1,6 +1,7 @@
 """The steps of every prompt, in memory."""
 
 import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -50,16 +51,21 @@ def test_a_run_that_grows_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
         assert [one.key.step for one in query.recurring(run, why)] == [0, 2]
 
 
-def test_a_sample_does_not_wait_for_many_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def many_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OpenRun, int]]:
+    """A run with more prompts than a sample waits for, and the hash of one."""
     monkeypatch.setattr(prompt_index, "QUICK_ROWS", 1)
-    train = relax_run(tmp_path / "run", steps=0)
-    write(train, 0, "Why?", "Who?")
+    write(relax_run(tmp_path / "run", steps=0), 0, "Why?", "Who?")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        why = query.prompt_hash_of(run, query.sample_key("train/0/0/0"))
-        assert query.count_steps(run, why) is None
-        assert len(query.recurring(run, why)) == 1  # whoever asks for the steps waits
-        assert query.count_steps(run, why) == 1
+        yield run, query.prompt_hash_of(run, query.sample_key("train/0/0/0"))
+
+
+def test_a_sample_does_not_wait_for_many_prompts(many_prompts: tuple[OpenRun, int]) -> None:
+    run, why = many_prompts
+    assert query.count_steps(run, why) is None
+    assert len(query.recurring(run, why)) == 1  # whoever asks for the steps waits
+    assert query.count_steps(run, why) == 1
 
 
 def test_small_pieces_are_merged_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,32 +87,27 @@ def test_small_pieces_are_merged_in_memory(tmp_path: Path, monkeypatch: pytest.M
         assert max(read) == 1
 
 
-def test_a_sample_does_not_wait_for_a_scan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt_index, "QUICK_ROWS", 1)
-    train = relax_run(tmp_path / "run", steps=0)
-    write(train, 0, "Why?", "Who?")
-    with opened(tmp_path / "run", tmp_path / "index") as library:
-        run = library.runs[0]
-        why = query.prompt_hash_of(run, query.sample_key("train/0/0/0"))
-        table, begun, end = database.table, threading.Event(), threading.Event()
+def test_a_sample_does_not_wait_for_a_scan(many_prompts: tuple[OpenRun, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    run, why = many_prompts
+    table, begun, end = database.table, threading.Event(), threading.Event()
 
-        def slow(run: OpenRun, asked: database.Question) -> pa.Table:
-            begun.set()
-            assert end.wait(30)
-            return table(run, asked)
+    def slow(run: OpenRun, asked: database.Question) -> pa.Table:
+        begun.set()
+        assert end.wait(30)
+        return table(run, asked)
 
-        monkeypatch.setattr(database, "table", slow)
-        scan = threading.Thread(target=query.recurring, args=(run, why))
-        scan.start()
-        counts: list[int | None] = []
-        count = threading.Thread(target=lambda: counts.append(query.count_steps(run, why)))
-        assert begun.wait(30)
-        count.start()
-        count.join(10)
-        assert counts == [None]
-        end.set()
-        scan.join(30)
-        assert query.count_steps(run, why) == 1
+    monkeypatch.setattr(database, "table", slow)
+    scan = threading.Thread(target=query.recurring, args=(run, why))
+    scan.start()
+    counts: list[int | None] = []
+    count = threading.Thread(target=lambda: counts.append(query.count_steps(run, why)))
+    assert begun.wait(30)
+    count.start()
+    count.join(10)
+    assert counts == [None]
+    end.set()
+    scan.join(30)
+    assert query.count_steps(run, why) == 1
 
 
 def test_a_resumed_run_is_read_once_and_its_older_rows_do_not_count(

@@ -93,25 +93,28 @@ class Driver:
 
     async def rest(self) -> None:
         """Wait until the run is indexed, and the screen knows."""
-        run = self.rollouts.live.session.run
+        live = self.rollouts.live
+        run = live.session.run
         assert run.wait_all(60)
-        for _ in range(3000):
-            await self.settle()
-            state = self.rollouts.live.state
-            if state and (state.version, state.phase) == (run.version, "ready") and not self.rollouts.live.is_due:
-                return
-            await asyncio.sleep(0.01)
-        raise TimeoutError("the screen does not know that the run is indexed")
+
+        def is_known() -> bool:
+            is_indexed = live.state is not None and (live.state.version, live.state.phase) == (run.version, "ready")
+            return is_indexed and not live.is_due
+
+        await self._wait(is_known, "the screen does not know that the run is indexed")
 
     async def briefed(self) -> None:
         """Wait until the band above the samples has its sentences."""
         await self.rest()
+        await self._wait(lambda: self.rollouts.brief.brief is not None, "the brief is not there")
+
+    async def _wait(self, is_so: Callable[[], bool], otherwise: str) -> None:
         for _ in range(3000):
             await self.settle()
-            if self.rollouts.brief.brief is not None:
+            if is_so():
                 return
             await asyncio.sleep(0.01)
-        raise TimeoutError("the brief is not there")
+        raise TimeoutError(otherwise)
 
     async def press(self, *keys: str) -> str:
         """Press keys, one after another; returns what the screen shows then."""

@@ -4,7 +4,6 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,8 +24,7 @@ from rolloupe.query.records import scope_of
 from rolloupe.questions import AgreementQuery, JudgingQuery
 from rolloupe.state import State
 from rolloupe.state.records import JUDGEMENTS, LocatedMark, located_samples
-
-Floats: TypeAlias = NDArray[np.float64]
+from rolloupe.tokens import Floats
 
 _OVERLAYS: Lru[tuple[object, ...], tuple[Piece, str]] = Lru(32)
 """The last judgements that were joined, by the run, its version and the marks."""
@@ -89,14 +87,8 @@ class JudgingQueue(Struct, frozen=True):
 
 def judging_queue(run: OpenRun, asked: JudgingQuery) -> JudgingQueue:
     """Return the samples of a scope that are not judged yet, in the order to judge them."""
-    scope = SampleQuery(
-        splits=(asked.split,),
-        step_min=asked.step_min if asked.step is None else asked.step,
-        step_max=asked.step_max if asked.step is None else asked.step,
-        trained=not asked.discarded,
-        where=(*conditions(asked.where), Missing(name_of(run))),
-        typed=asked.where,
-    )
+    where = (*conditions(asked.where), Missing(name_of(run)))
+    scope = replace(scope_of(asked), trained=not asked.discarded, where=where, typed=asked.where)
     against = _second_opinion(run, asked.split) if asked.order == "disagreement" else ""
     arrays = query.sample_arrays(run, scope, ["reward", *([against] if against else [])])
     order = np.random.default_rng(asked.seed).permutation(len(arrays))

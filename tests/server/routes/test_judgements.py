@@ -11,22 +11,31 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.server.app import App
-from tests.server.support import BEARER, WRITE, ask, get, opened, relax_run, run_path, served
+from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, run_path, served
 
 
-def judge(app: App, words: dict[str, str], run: str = "") -> None:
-    """Judge samples of the only run, by their ids."""
-    run = run or get(app, "/api/runs").json["runs"][0]["id"]
+def mark(app: App, name: str, word: str) -> Answer:
+    """Judge a sample of the only run."""
+    run = get(app, "/api/runs").json["runs"][0]["id"]
+    change = {"kind": "sample", "run": run, "name": name, "seen": 0, "sample_mark": {"judgement": word}}
+    return ask(app, "POST", "/api/state", BEARER | WRITE, json.dumps(change).encode())
+
+
+def judge(app: App, words: dict[str, str]) -> None:
+    """Judge samples, by their ids."""
     for name, word in words.items():
-        change = {"kind": "sample", "run": run, "name": name, "seen": 0, "sample_mark": {"judgement": word}}
-        assert ask(app, "POST", "/api/state", BEARER | WRITE, json.dumps(change).encode()).status == 200
+        assert mark(app, name, word).status == 200
+
+
+def app_of(folder: Path, tmp_path: Path) -> App:
+    return served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
 
 
 @pytest.fixture
 def app(folder: Path, tmp_path: Path) -> App:
     """A run whose samples of odd numbers have the reward 1; four of them are judged, one of these wrongly."""
     relax_run(folder)
-    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    app = app_of(folder, tmp_path)
     judge(app, {"train/0/0/0": "bad", "train/0/0/1": "good", "train/0/0/3": "bad", "train/2/1/5": "good"})
     return app
 
@@ -65,15 +74,13 @@ def test_an_answer_is_never_older_than_the_judgements(app: App) -> None:
 
 def test_without_judgements_the_filter_matches_nothing(folder: Path, tmp_path: Path) -> None:
     relax_run(folder)
-    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    app = app_of(folder, tmp_path)
     assert listed(app, "judgement = good") == []
     assert get(app, f"{run_path(app)}/agreement").json["samples"] == 0
 
 
 def test_a_judgement_is_good_or_bad(app: App) -> None:
-    run = get(app, "/api/runs").json["runs"][0]["id"]
-    change = {"kind": "sample", "run": run, "name": "train/0/0/2", "seen": 0, "sample_mark": {"judgement": "so-so"}}
-    reply = ask(app, "POST", "/api/state", BEARER | WRITE, json.dumps(change).encode())
+    reply = mark(app, "train/0/0/2", "so-so")
     assert reply.status == 400 and "good or bad" in reply.json["error"]
 
 
@@ -105,8 +112,8 @@ def test_disagreement_comes_first(folder: Path, tmp_path: Path) -> None:
     for number, one in enumerate(rows):
         one["metrics"] = {"correct": float(number not in (2, 4))}
         one["reward"] = float(number not in (2, 6))
-    (train / "0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    (train / "0.jsonl").write_bytes(lines(rows))
+    app = app_of(folder, tmp_path)
     found = queue(app, order="disagreement")
     assert found["against"] == "correct"
     assert {one.rsplit("/", 1)[1] for one in found["ids"][:2]} == {"4", "6"}
@@ -117,8 +124,8 @@ def test_without_a_second_opinion_groups_with_mixed_rewards_come_first(folder: P
     rows = [json.loads(line) for line in (train / "0.jsonl").read_text().splitlines()]
     for one in rows[:4]:
         one["reward"] = 1.0
-    (train / "0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    (train / "0.jsonl").write_bytes(lines(rows))
+    app = app_of(folder, tmp_path)
     found = queue(app, order="disagreement")
     assert found["against"] == ""
     assert {one.split("/")[2] for one in found["ids"][:4]} == {"1"}
@@ -148,8 +155,8 @@ def exported(app: App, to: str) -> list[dict[str, Any]]:
 
 
 def test_judgements_are_written_to_files(app: App) -> None:
-    lines = exported(app, "jsonl")
-    assert [(one["id"], one["judgement"], one["reward"]) for one in lines] == [
+    written = exported(app, "jsonl")
+    assert [(one["id"], one["judgement"], one["reward"]) for one in written] == [
         ("train/0/0/0", "bad", 0.0), ("train/0/0/1", "good", 1.0), ("train/0/0/3", "bad", 1.0),
         ("train/2/1/5", "good", 1.0),
     ]  # fmt: skip
@@ -176,8 +183,8 @@ def test_a_run_keeps_a_column_of_that_name(folder: Path, tmp_path: Path) -> None
     rows = [json.loads(line) for line in (train / "0.jsonl").read_text().splitlines()]
     for number, one in enumerate(rows):
         one["reward"] = {"score": number % 2, "judgement": "wrong" if number % 3 else "correct"}
-    (train / "0.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    app = served(opened(folder, tmp_path / "index"), state_dir=str(tmp_path / "state"))
+    (train / "0.jsonl").write_bytes(lines(rows))
+    app = app_of(folder, tmp_path)
     judge(app, {"train/0/0/1": "good", "train/0/0/2": "bad"})
     assert [one["id"] for one in listed(app, "my_judgement = good")] == ["train/0/0/1"]
     assert len(listed(app, "judgement = correct")) == 3 and len(listed(app, "judgement is null")) == 0

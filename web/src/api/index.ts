@@ -60,9 +60,10 @@ export interface SamplesQuery {
 export const getRuns = (): Promise<RunsReply> => get(["runs"]);
 
 /** What differs between the configurations of all runs. */
+export const getConfigs = (): Promise<ConfigsReply> => get(["configs"]);
+
 export const findConfigured = (words: readonly string[]): Promise<ConfiguredReply> =>
   get(["configs", "find"], { word: words });
-export const getConfigs = (): Promise<ConfigsReply> => get(["configs"]);
 
 export const getSteps = (run: string, split: string): Promise<StepsReply> => get(["runs", run, "steps"], { split });
 

@@ -107,9 +107,12 @@ function can(session: Session, action: Action): boolean {
   return EVERYWHERE.has(action) || page === "rollouts" || (hasStep(page) && STEPPING.has(action));
 }
 
+const JUDGING: ReadonlySet<Action> = new Set(["judgeGood", "judgeBad", "judgeNone"]);
+
 /** Actions that show or change the sample. A table that covers it, or a list on a narrow screen, closes first. */
 const OF_SAMPLE: ReadonlySet<Action> = new Set([
   ...OF_PROMPT,
+  ...JUDGING,
   "tokens",
   "raw",
   "group",
@@ -118,26 +121,19 @@ const OF_SAMPLE: ReadonlySet<Action> = new Set([
   "expand",
   "bookmark",
   "note",
-  "judgeGood",
-  "judgeBad",
-  "judgeNone",
 ]);
 
 /** Actions that neither show another sample nor the reward. */
 const BLIND: ReadonlySet<Action> = new Set([
   ...EVERYWHERE,
   ...OF_ONE,
+  ...JUDGING,
   "verbatim",
   "note",
   "nextSample",
   "previousSample",
   "judge",
-  "judgeGood",
-  "judgeBad",
-  "judgeNone",
 ]);
-
-const JUDGING: ReadonlySet<Action> = new Set(["judgeGood", "judgeBad", "judgeNone"]);
 
 /** Judge the sample. The bar of the judging shows it; without the bar, the page says it. */
 function judge(session: Session, judgement: Judgement): void {

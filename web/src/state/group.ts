@@ -26,6 +26,13 @@ const MEMBERS = 1000;
 /** The most sample metrics with a column in the table. */
 const METRICS = 12;
 
+/** What asks for the samples of a sample's group, in order. */
+function membersOf(scope: { split: string; step: number }, sample: string) {
+  const group = groupOf(sample);
+  const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
+  return { ...scope, group: name, sort: "index", descending: false, offset: 0, limit: MEMBERS };
+}
+
 export class GroupStore extends Store {
   readonly answers = signal<MembersReply | null>(null);
 
@@ -89,10 +96,8 @@ export class GroupStore extends Store {
   async #loadAway(run: string, id: string): Promise<void> {
     const scope = scopeOf(id);
     if (scope === null || this.#away.peek()?.id === id) return;
-    const group = decodeURIComponent(groupOf(id).slice(groupOf(id).lastIndexOf("/") + 1));
     try {
-      const query = { ...scope, group, sort: "index", descending: false, offset: 0, limit: MEMBERS };
-      const reply = await getSamples(run, query);
+      const reply = await getSamples(run, membersOf(scope, id));
       this.#away.value = reply.samples.find((item) => item.id === id) ?? null;
     } catch {
       // The answer is there; only its figures are missing.
@@ -164,7 +169,7 @@ export class GroupStore extends Store {
       untracked(() => void this.#loadAnswers(sample, { against: against ?? undefined, only: target, chars, lead }));
     });
     this.effect(() => {
-      const { run, against } = this.session.place.now.value;
+      const [run, against] = [this.session.place.field.run.value, this.session.place.field.against.value];
       const group = this.groupId.value;
       if (run !== null && group !== null && against !== null && groupOf(against) !== group)
         untracked(() => void this.#loadAway(run, against));
@@ -183,21 +188,11 @@ export class GroupStore extends Store {
   async #loadMembers(group: string, names: readonly string[]): Promise<void> {
     const { run: id, sample } = this.session.place.now.peek();
     const scope = sample === null ? null : scopeOf(sample);
-    if (id === null || scope === null) return;
+    if (id === null || sample === null || scope === null) return;
     this.#memberRound += 1;
     const thisRound = this.#memberRound;
     try {
-      const name = decodeURIComponent(group.slice(group.lastIndexOf("/") + 1));
-      const column = ["total_tokens", ...names];
-      const reply = await getSamples(id, {
-        ...scope,
-        group: name,
-        sort: "index",
-        descending: false,
-        offset: 0,
-        limit: MEMBERS,
-        column,
-      });
+      const reply = await getSamples(id, { ...membersOf(scope, sample), column: ["total_tokens", ...names] });
       if (thisRound === this.#memberRound && this.groupId.peek() === group && this.session.place.now.peek().run === id)
         this.members.value = reply;
     } catch {

@@ -13,7 +13,7 @@ export type Order = NonNullable<JudgingQuery["order"]>;
 export type Judgement = "good" | "bad" | "";
 
 /** The samples of a check of the reward. */
-export const CHECKED = 10;
+const CHECKED = 10;
 /** A step with fewer samples to judge is too small: the queue then covers all steps. */
 const LEAST = 20;
 const MOST = 200;
@@ -67,7 +67,7 @@ export class JudgingStore extends Store {
   #written: Promise<unknown> = Promise.resolve();
 
   readonly #judged = computed(() =>
-    judgementsOf(this.session.place.now.value.run ?? "")
+    judgementsOf(this.session.place.field.run.value ?? "")
       .map(({ name, version }) => `${name} ${version}`)
       .join(),
   );
@@ -82,7 +82,7 @@ export class JudgingStore extends Store {
       before = this.#judged.value;
     });
     this.effect(() => {
-      const { run } = this.session.place.now.value;
+      const run = this.session.place.field.run.value;
       const of = untracked(() => this.queue.value);
       if (of !== null && of.run !== run) this.queue.value = null;
     });

@@ -117,12 +117,17 @@ export class PromptStore extends Store {
     };
   });
 
+  /** True while they are shown. */
+  readonly isThenAndNow = computed(() => {
+    const { view, isDiff, against } = this.session.place.now.value;
+    return view === "group" && isDiff && against === this.thenAndNow.value?.against;
+  });
+
   /** Show the best answers of both ends, or the sample alone if they are shown. */
   toggleThenAndNow(): void {
-    const { view, isDiff, against } = this.session.place.now.peek();
     const to = this.thenAndNow.peek();
     if (to === null) return;
-    const isShown = view === "group" && isDiff && against === to.against;
+    const isShown = this.isThenAndNow.peek();
     if (!isShown) this.pick.value = "best"; // the steps between are compared by their best answers, too
     this.session.place.go(isShown ? { view: "transcript", isDiff: false, against: null } : to);
   }
@@ -133,11 +138,15 @@ export class PromptStore extends Store {
     const step = life.steps.findLast((one) => one.split === split);
     if (step === undefined || this.session.place.now.peek().run !== run) return;
     this.#life.value = life;
+    this.#asked = `${run}\n${prompt}`;
+    this.#newest = null;
     this.session.place.go({ ...this.#placeOf(step, step.best || (step.ids[0] ?? "")), view: "transcript" });
   }
 
-  /** The prompt of the last request, and the newest step then. */
+  /** The prompt of the last request. */
   #asked = "";
+  /** The newest step at that time; null if it was not known. */
+  #newest: number | null = null;
 
   start(): void {
     this.effect(() => {
@@ -147,8 +156,12 @@ export class PromptStore extends Store {
         if (reply === null) return;
         const steps = reply.prompt_steps ?? this.life.peek()?.steps.length ?? 0;
         this.appearsAgain.value = steps > 1;
-        const asked = `${reply.run}\n${reply.prompt_id}\n${newest}`;
-        if (reply.prompt_id === "" || reply.prompt_steps === 1 || asked === this.#asked) return;
+        if (reply.prompt_id === "" || reply.prompt_steps === 1) return;
+        const asked = `${reply.run}\n${reply.prompt_id}`;
+        const isSame = asked === this.#asked;
+        const isLater = newest !== null && this.#newest !== null && newest !== this.#newest;
+        this.#newest = isSame ? (newest ?? this.#newest) : newest;
+        if (isSame && !isLater) return;
         this.#asked = asked;
         void this.#load(reply.run, reply.prompt_id, asked);
       });

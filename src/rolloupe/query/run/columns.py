@@ -17,7 +17,7 @@ from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.step_stats import Moments, MomentsByName
 from rolloupe.model import Real
-from rolloupe.query.engine.names import is_asked, qualified
+from rolloupe.query.engine.names import EVALS, is_asked, qualified
 from rolloupe.query.evals.grader import judge_of
 from rolloupe.query.steps.moments import token_series_names
 from rolloupe.questions import ColumnQuery
@@ -150,7 +150,7 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
     fixed = [stats.columns for stats in looked_at]
     metrics = [stats.metrics for stats in looked_at]
     columns = ["reward"]
-    if split.startswith("eval") and any(metrics) and not any("reward" in moments for moments in fixed):
+    if is_asked(split, EVALS) and any(metrics) and not any("reward" in moments for moments in fixed):
         columns.append(qualified(judge_of(run, split).metric, "metric"))
     # no sum includes annotations of the advantage
     if snapshot.annotations or _varies(fixed, "advantage"):

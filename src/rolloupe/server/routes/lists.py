@@ -139,16 +139,16 @@ async def as_csv(request: Request) -> Response:
         found = query.every(run, query.with_length(run, scope), names)
         first = next(found, None)  # an invalid filter is refused before the reply starts
         items = found if first is None else chain([first], found)
-        texts = [name if name in ("prompt", "response") else "" for name in names]
-        rows = ([item.id, *_with_texts(item, texts)] for item in items)
+        rows = ([item.id, *_with_texts(item, names)] for item in items)
         return tables.csv_lines(["id", *names], rows)
 
     return await context.downloads.send(request, begin, f"{run.info.name}.csv", tables.KINDS["csv"])
 
 
-def _with_texts(item: SampleItem, texts: Sequence[str]) -> Iterator[object]:
-    """Yield the values of a row, with the beginning of a text in place of a name."""
-    return (getattr(item, name) if name else value for name, value in zip(texts, item.values, strict=True))
+def _with_texts(item: SampleItem, names: Sequence[str]) -> Iterator[object]:
+    """Yield the values of a row; of the prompt and the response, the beginnings."""
+    texts = {"prompt": item.prompt, "response": item.response}
+    return (texts.get(name, value) for name, value in zip(names, item.values, strict=True))
 
 
 HTML, PAIRS = "html", "pairs"

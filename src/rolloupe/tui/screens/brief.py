@@ -21,6 +21,8 @@ FIRST_KEY = 7
 """The key of the first sentence; those of the next ones follow."""
 LINES, TALL = 3, 30
 """Sentences below each other in a window of at least `TALL` lines; in a lower one, the first has a line."""
+KIND_WIDTH = 9
+"""Sentences below each other begin at the same place."""
 AFTER_S = 0.5
 """The list and the sample come first."""
 AGAIN_S = 20.0
@@ -104,10 +106,9 @@ class BriefBand(LineBar):
             nav.go(place, 0)
 
 
-def _head(number: int, sentence: "BriefSentence") -> Line:
-    return [(f" {FIRST_KEY + number}", ACCENT), (f" {sentence.kind.replace('_', ' ')} ", DIM)]
+def _head(number: int, sentence: "BriefSentence", width: int = 0) -> Line:
+    return [(f" {FIRST_KEY + number}", ACCENT), (f" {sentence.kind.replace('_', ' '):{width}} ", DIM)]
 
 
 def _line(number: int, sentence: "BriefSentence") -> Line:
-    kind = sentence.kind.replace("_", " ")
-    return [(f" {FIRST_KEY + number}", ACCENT), (f" {kind:8}  ", DIM), safe(sentence.text, PLAIN)]
+    return [*_head(number, sentence, KIND_WIDTH), safe(sentence.text, PLAIN)]

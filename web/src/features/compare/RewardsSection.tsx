@@ -79,14 +79,14 @@ function VerdictsOf({ compared, split }: { compared: readonly RunItem[]; split: 
     return (
       <>
         {others.slice(0, MOST_SENTENCES).map((other) => (
-          <Verdict key={other.id} runs={[first, other]} split={split} />
+          <Pair key={other.id} runs={[first, other]} split={split} />
         ))}
       </>
     );
   const name = (id: string): string => nameOf(compared.find((run) => run.id === id) ?? first);
   return (
     <>
-      <Verdict runs={compared} split={split} />
+      <Verdict loaded={loaded} />
       {sides.map((side) => (
         <p key={side.join(" ")} class="quiet">
           {side.length === 1 ? "One run: " : `One recipe, ${count(side.length, "seed")}: `}
@@ -109,8 +109,7 @@ const useComparison = (runs: readonly RunItem[], split: string) =>
     split,
   );
 
-/** Which of two sides is better, and how sure that is. */
-function Verdict({ runs, split }: { runs: readonly RunItem[]; split: string }) {
+function Pair({ runs, split }: { runs: readonly RunItem[]; split: string }) {
   const isShared = sharedSplits(runs, split).length > 0;
   const loaded = useComparison(isShared ? runs : [], split);
   if (!isShared)
@@ -119,6 +118,11 @@ function Verdict({ runs, split }: { runs: readonly RunItem[]; split: string }) {
         <Text text={`${runs.map(nameOf).join(" and ")} have no evaluation in common.`} />
       </p>
     );
+  return <Verdict loaded={loaded} />;
+}
+
+/** Which of two sides is better, and how sure that is. */
+function Verdict({ loaded }: { loaded: ReturnType<typeof useComparison> }) {
   if (loaded.error !== null) return <Missing error={loaded.error} again={loaded.again} />;
   if (loaded.value === null) return <Loading />;
   return (

@@ -4,7 +4,7 @@ import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
 import { askDiscards } from "../../api";
 import { bars, isOfEqualRewards, percent, summed, type Bar } from "../../lib/sample/discardReasons";
-import { condition } from "../../lib/list/filter";
+import { condition, narrowed } from "../../lib/list/filter";
 import { count, figure } from "../../lib/numbers/numbers";
 import { Failure } from "../../ui/layout/EmptyState";
 import { Text } from "../../ui/text/Text";
@@ -108,7 +108,7 @@ function to(session: Session, reason: string, extent: "step" | "run", where = ""
   const change = {
     discarded: true,
     extent,
-    where: [condition("discarded", "=", reason, false), where].filter((one) => one !== "").join(" and "),
+    where: narrowed(where, condition("discarded", "=", reason, false)),
     sample: null,
     list: true,
   };

@@ -5,7 +5,7 @@ import type { PromptScores } from "../../api/types.gen";
 import { type Shared, sharedOf, without } from "../../lib/diff/commonWords";
 import { CELL_PX, columnsOn, labelEvery, markOf, moved, ROW_PX, describeCell, type Span, type Spot } from "./gridCells";
 import { figure } from "../../lib/numbers/numbers";
-import { shownPrompt } from "../../state/browser/previews";
+import { shownPrompt, shownTexts } from "../../state/browser/previews";
 import { Text } from "../../ui/text/Text";
 import { useEdges } from "../../ui/hooks/useEdges";
 import { useVirtual } from "../../ui/hooks/useVirtual";
@@ -105,7 +105,7 @@ export function Grid({ steps, alike, total, rowAt, need, page, open, choose, rea
     if (relatedTarget instanceof Node && scroller.current?.contains(relatedTarget) !== true) isWalking.current = false;
   };
   const every = labelEvery(steps);
-  const common = sharedOf(alike, ({ prompt }) => shownPrompt(prompt));
+  const common = sharedOf(alike, ({ prompt }) => shownPrompt(prompt), shownTexts().settings);
   const width = { width: `${steps.length * CELL_PX}px` };
   return (
     <div

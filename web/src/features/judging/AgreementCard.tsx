@@ -1,13 +1,13 @@
 /** How often the reward agrees with the judgements: a table whose cells open their samples. */
 
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { askAgreement } from "../../api/routes.gen";
 import type { Agreement, AgreementCell } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { count, figure, score, toNumber } from "../../lib/numbers/numbers";
-import { asApiError } from "../../state/browser/login";
 import type { Agreed } from "../../state/judging";
 import { useSession } from "../../state/useSession";
+import { useLoaded } from "../../ui/hooks/useLoaded";
 import { TypedField } from "../../ui/controls/TypedField";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { openExport } from "../export";
@@ -29,23 +29,16 @@ export function AgreementCard() {
 
 function Card({ of, close }: { of: Agreed; close: () => void }) {
   const [threshold, setThreshold] = useState<number | null>(null);
-  const [found, setFound] = useState<Agreement | null>(null);
-  const [failure, setFailure] = useState("");
-  useEffect(() => {
-    let isCurrent = true;
-    askAgreement(of.run, { split: of.split, threshold: threshold ?? undefined, ids: [...of.ids] }).then(
-      (reply) => isCurrent && (setFound(reply), setFailure("")),
-      (error: unknown) => isCurrent && setFailure(asApiError(error).message),
-    );
-    return () => {
-      isCurrent = false;
-    };
-  }, [of, threshold]);
+  const { value: found, error } = useLoaded(
+    JSON.stringify([of, threshold]),
+    () => askAgreement(of.run, { split: of.split, threshold: threshold ?? undefined, ids: [...of.ids] }),
+    JSON.stringify(of),
+  );
   const take = (typed: string): void => setThreshold(typed.trim() === "" ? null : Number(typed));
   return (
     <div class={style["card"]}>
       <h2>Does the reward agree with you?</h2>
-      {failure !== "" && <p role="alert">{failure}</p>}
+      {error !== null && <p role="alert">{error.message}</p>}
       {found === null ? (
         <p class="quiet">Comparing …</p>
       ) : found.good + found.bad === 0 ? (

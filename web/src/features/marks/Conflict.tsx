@@ -7,6 +7,7 @@ import { isRunMark, isSampleMark, valueOf, type MarkValue, type Subject } from "
 import { conflict, resolve } from "../../state/marks";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { announce } from "../../ui/overlay/announce";
+import { wordOf } from "../judging";
 import style from "./Conflict.module.css";
 
 /** Closing the card keeps the other change, which is stored already. */
@@ -69,7 +70,7 @@ function entries(value: MarkValue): [string, string][] {
   if (charts !== null) return [["Charts", charts.map(nameOf).join("\n")]];
   const result: [string, string][] = [];
   if (isSampleMark(value))
-    result.push(["Bookmark", value.bookmarked ? "yes" : "no"], ["Judgement", value.judgement || "none"]);
+    result.push(["Bookmark", value.bookmarked ? "yes" : "no"], ["Judgement", wordOf(value.judgement)]);
   if (isRunMark(value)) {
     const { name, colour, hidden } = value;
     result.push(

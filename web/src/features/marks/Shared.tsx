@@ -7,6 +7,7 @@ import { removeShared, setShared } from "../../state/team/sharing";
 import { isAdmin, isTeam, mayWrite } from "../../state/team/people";
 import { asApiError } from "../../state/browser/login";
 import { announce } from "../../ui/overlay/announce";
+import { wordOf } from "../judging";
 import { Text } from "../../ui/text/Text";
 import style from "./Shared.module.css";
 
@@ -52,7 +53,7 @@ export function SharedNotes({ subject }: { subject: Subject }) {
           <b>
             <Text text={item.by} />
           </b>{" "}
-          {judgement !== "" && <span class="quiet">judged this {judgement} </span>}
+          {judgement !== "" && <span class="quiet">judged this {wordOf(judgement)} </span>}
           {note !== "" ? <Text text={note} /> : judgement === "" && <span class="quiet">bookmarked this</span>}
           {isAdmin.value && (
             <button

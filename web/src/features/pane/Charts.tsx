@@ -41,6 +41,11 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   );
   const span = spanOf(pageAsked(session));
   const curve = useMemo(() => (reply === null ? null : spanned(rewardOf(reply), span)), [reply, span]);
+  const overlays = session.overlays.all.value;
+  const others = useMemo(
+    () => overlays.map(({ steps }) => (steps === null ? null : spanned(rewardOf(steps), span))),
+    [overlays, span],
+  );
   const hovered = pointed === null ? -1 : (reply?.steps.indexOf(pointed) ?? -1);
   const at =
     hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
@@ -84,7 +89,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
                 {session.steps.error.value?.message ??
                   (reply === null && run?.splits.length !== 0 ? "" : "No step yet.")}
               </p>
-            ) : reply.steps.length === 1 && session.overlays.all.value.length === 0 ? (
+            ) : reply.steps.length === 1 && overlays.length === 0 ? (
               <StepHistogram name="reward" title="reward" />
             ) : (
               <CurveChart
@@ -92,19 +97,16 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
                 curve={curve}
                 bounds={boundsOf(split?.reward_min, split?.reward_max)}
                 colour={run === null ? 1 : colourOf(run.id)}
-                others={session.overlays.all.value.map(({ item, steps: theirs }) => ({
-                  curve: theirs === null ? null : spanned(rewardOf(theirs), span),
-                  colour: colourOf(item.id),
-                }))}
+                others={overlays.map(({ item }, i) => ({ curve: others[i] ?? null, colour: colourOf(item.id) }))}
                 current={session.place.field.step.value}
                 hover={point}
                 isOfStep
               />
             )}
-            {session.overlays.all.value.length > 0 && (
+            {overlays.length > 0 && (
               <ul class={style["legend"]} aria-label="Runs in the chart">
                 {run !== null && <Line item={run} value={at === null ? null : (reply?.reward_mean[at] ?? null)} />}
-                {session.overlays.all.value.map(({ item, steps: theirs }) => (
+                {overlays.map(({ item, steps: theirs }) => (
                   <Line
                     key={item.id}
                     item={item}

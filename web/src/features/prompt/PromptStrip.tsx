@@ -162,14 +162,12 @@ function Picks() {
 
 function ThenAndNow() {
   const session = useSession();
-  const to = session.prompt.thenAndNow.value;
-  if (to === null) return null;
-  const { view, against, isDiff } = session.place.now.value;
+  if (session.prompt.thenAndNow.value === null) return null;
   return (
     <button
       type="button"
       class="action strong"
-      aria-pressed={view === "group" && isDiff && against === to.against}
+      aria-pressed={session.prompt.isThenAndNow.value}
       title="The best answer of the first step beside that of the last (p)"
       onClick={() => session.prompt.toggleThenAndNow()}
     >

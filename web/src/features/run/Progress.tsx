@@ -1,5 +1,6 @@
 /** How far a run is: its newest step, of those that its configuration plans, and the time that it took. */
 
+import { useMemo } from "preact/hooks";
 import { getCurve } from "../../api/curves";
 import type { RunItem } from "../../api/types.gen";
 import { spanOfTime } from "../../lib/charts/across";
@@ -15,9 +16,9 @@ export function Progress({ item, config }: { item: RunItem; config: unknown }) {
   const curves = useFollowed(split === undefined ? null : item.id, item.version, () =>
     getCurve([item.id], recordOf(chart("elapsed", ""), split?.name ?? "")),
   ).value;
+  const plan = useMemo(() => planOf(config), [config]);
   const { first_step: first = null, last_step: last = null } = split ?? {};
   if (first === null || last === null) return null;
-  const plan = planOf(config);
   const done = last - Math.min(first, 1) + 1;
   const planned = plan === null || done > plan.steps + 1 ? null : plan.steps;
   const share = planned === null ? null : Math.min(1, done / planned);

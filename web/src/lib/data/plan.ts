@@ -1,5 +1,7 @@
 /** How many steps a run is to have, as its configuration says. */
 
+import { isRecord } from "./record";
+
 /** Names of the number of steps in configurations of trainers, the surest first. */
 const NAMES = [
   "max_steps",
@@ -21,13 +23,16 @@ const MOST_DEPTH = 3;
 
 /** The planned steps, and the key that says so; null if no key does. */
 export function planOf(config: unknown): { steps: number; key: string } | null {
-  const found = NAMES.flatMap((name) => within(config, name, "", 0));
-  return found[0] ?? null;
+  for (const name of NAMES) {
+    const [found] = within(config, name, "", 0);
+    if (found !== undefined) return found;
+  }
+  return null;
 }
 
 function within(tree: unknown, name: string, way: string, depth: number): { steps: number; key: string }[] {
-  if (typeof tree !== "object" || tree === null || Array.isArray(tree) || depth > MOST_DEPTH) return [];
-  const own = (tree as Record<string, unknown>)[name];
+  if (!isRecord(tree) || depth > MOST_DEPTH) return [];
+  const own = tree[name];
   const isCount = typeof own === "number" && Number.isInteger(own) && own > 0;
   const deeper = Object.entries(tree)
     .filter(([key]) => !OTHERS.test(key))

@@ -44,7 +44,11 @@ export function byArea(tree: Twig): Twig {
   const leaves = (tree.children ?? []).filter(({ children }) => children === null);
   if (tree.isList || leaves.length < MANY_VALUES) return tree;
   const areas = new Map<string, Twig[]>();
-  for (const twig of leaves) areas.set(areaOf(twig), [...(areas.get(areaOf(twig)) ?? []), twig]);
+  for (const twig of leaves) {
+    const area = areas.get(areaOf(twig));
+    if (area === undefined) areas.set(areaOf(twig), [twig]);
+    else area.push(twig);
+  }
   const children = (tree.children ?? []).flatMap((twig) => {
     const members = twig.children === null && areaOf(twig) !== "" ? (areas.get(areaOf(twig)) ?? []) : [];
     if (members.length < LEAST_AREA) return [twig];

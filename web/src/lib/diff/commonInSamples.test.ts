@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import type { SampleItem } from "../../api/types.gen";
 import { without } from "./commonWords";
+import { bare } from "../sample/preview";
 import { commonBeside } from "./commonInSamples";
+
+const PLAIN = { prompt: bare, response: (response: string) => response, settings: "" };
 
 const item = (group: number, index: number, response: string): SampleItem =>
   ({
@@ -19,8 +22,17 @@ const PAGE = [0, 1, 2].flatMap((group) =>
 it("leaves of the samples of a group what tells them apart, and of prompts what tells groups apart", () => {
   const [first, second] = PAGE;
   if (first === undefined || second === undefined) throw new Error("no samples");
-  const common = commonBeside(PAGE, second);
+  const common = commonBeside(PAGE, second, PLAIN);
   expect(without(second.response, common.responses)).toBe("… halve it first.");
   expect(without(second.prompt, common.prompts)).toBe("… 0 with these.");
-  expect(commonBeside(PAGE, first)).toBe(common);
+  expect(commonBeside(PAGE, first, PLAIN)).toBe(common);
+});
+
+it("compares what rows show, and again once the reader leaves out more", () => {
+  const [first] = PAGE;
+  if (first === undefined) throw new Error("no samples");
+  const cut = (prompt: string): string => prompt.replace("Show your work in tags, and ", "");
+  const common = commonBeside(PAGE, first, { ...PLAIN, prompt: cut, settings: "tags" });
+  expect(cut(first.prompt).startsWith(common.prompts.start)).toBe(true);
+  expect(commonBeside(PAGE, first, PLAIN).prompts.start).not.toBe(common.prompts.start);
 });

@@ -52,13 +52,13 @@ function beginningOf(one: string, other: string): string {
   return start.length < LEAST_START ? "" : start;
 }
 
-const cache = new WeakMap<object, Shared>();
+const cache = new WeakMap<object, { settings: string; shared: Shared }>();
 
-/** `sharedBy` of some items, computed once. */
-export function sharedOf<T>(items: readonly T[], text: (item: T) => string): Shared {
-  let shared = cache.get(items);
-  if (shared === undefined) cache.set(items, (shared = sharedBy(items.map(text))));
-  return shared;
+/** `sharedBy` of some items, computed once for the same settings, with which alone their texts change. */
+export function sharedOf<T>(items: readonly T[], text: (item: T) => string, settings: string): Shared {
+  let known = cache.get(items);
+  if (known?.settings !== settings) cache.set(items, (known = { settings, shared: sharedBy(items.map(text)) }));
+  return known.shared;
 }
 
 /** A text without the shared beginning and words; the text itself if nothing would remain. */

@@ -38,13 +38,15 @@ export function narrowed(where: string, more: string): string {
 
 const NAME = /("(?:[^"]|"")*"|[^\s<>=!"'(),]+)(\s*(?:[<>=!]|(?:in|is|not|contains)\b))?/gi;
 
+/** A name or a value without the quotes of a filter. */
+export const unquoted = (word: string): string =>
+  word.startsWith('"') ? word.slice(1, -1).replaceAll('""', '"') : word;
+
 /** The names that a filter compares, in their order. */
 export function namesIn(where: string): string[] {
   const plain = where.replaceAll(/'(?:[^']|'')*'/g, "''");
   const compared = [...plain.matchAll(NAME)].filter(([, , operator]) => operator !== undefined);
-  const names = compared.map(([, name = ""]) =>
-    name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name,
-  );
+  const names = compared.map(([, name = ""]) => unquoted(name));
   return [...new Set(names)];
 }
 

@@ -38,7 +38,7 @@ export const LEFT = { usual: 344, least: 240, most: 640 };
 export const RIGHT = { usual: 300, least: 220, most: 720 };
 
 /** The longest token after which a prompt may be cut. */
-export const TOKEN_CHARS = 200;
+const TOKEN_CHARS = 200;
 
 /** The longest pad token. */
 export const PAD_CHARS = 100;
@@ -97,21 +97,21 @@ export function turnTheme(): void {
 /** Stored settings; invalid ones take the default. */
 export function restored(text: string | null): Settings {
   const values = fields<Settings>(text);
-  const word = (value: unknown): string => (typeof value === "string" ? value.slice(0, WORD_CHARS) : "");
+  const word = (value: unknown, most: number): string => (typeof value === "string" ? value.slice(0, most) : "");
   const width = (value: unknown, { usual, least, most }: typeof LEFT): number =>
     typeof value === "number" && Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : usual;
   return {
     theme: values.theme === "light" || values.theme === "dark" ? values.theme : "system",
     rewardColours: values.rewardColours === "safe" ? "safe" : "usual",
     openAtEnd: values.openAtEnd !== false,
-    padToken: typeof values.padToken === "string" ? values.padToken.slice(0, PAD_CHARS) : "",
-    promptAfter: typeof values.promptAfter === "string" ? values.promptAfter.slice(0, TOKEN_CHARS) : "",
-    band: typeof values.band === "string" ? values.band.slice(0, PAD_CHARS) : "",
+    padToken: word(values.padToken, PAD_CHARS),
+    promptAfter: word(values.promptAfter, TOKEN_CHARS),
+    band: word(values.band, PAD_CHARS),
     fromZero: values.fromZero === true,
     stripFolded: values.stripFolded === true,
     charts: Array.isArray(values.charts) ? chartsOf(values.charts, MAX_CHARTS).map(textOf) : null,
-    goodWord: word(values.goodWord),
-    badWord: word(values.badWord),
+    goodWord: word(values.goodWord, WORD_CHARS),
+    badWord: word(values.badWord, WORD_CHARS),
     leftWidth: width(values.leftWidth, LEFT),
     rightWidth: width(values.rightWidth, RIGHT),
     leftOpen: values.leftOpen !== false,

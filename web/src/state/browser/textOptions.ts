@@ -48,6 +48,7 @@ const chosen = signal<Render>(USUAL);
 
 export const render = computed<Render>(() => chosen.value);
 export const promptAfter = computed(() => settings.value.promptAfter);
+export const padToken = computed(() => settings.value.padToken);
 
 /** The renderers that change a text beyond marks: Markdown, LaTeX and code. Null for none. */
 export const richness = computed<{ markdown: boolean; latex: boolean; code: boolean } | null>(() => {

@@ -8,8 +8,7 @@ import { isRecord } from "../../lib/data/record";
 import type { PadTokens } from "../../lib/tokens/sample/padding";
 import { type Page, TokenSample } from "../../lib/tokens/sample/tokenSample";
 import { asApiError } from "../browser/login";
-import { settings } from "../browser/settings";
-import { promptAfter } from "../browser/textOptions";
+import { padToken, promptAfter } from "../browser/textOptions";
 import { Store } from "../store";
 
 interface Loaded {
@@ -23,13 +22,13 @@ const BYTES_OF_VALUE = 8;
 /** Strings, ids and places take about as much memory as this many series. */
 const OTHER_ARRAYS = 6;
 
-const keyOf = ({ run, id }: SampleReply): string => `${run}\n${id}\n${promptAfter.value}\n${settings.value.padToken}`;
+const keyOf = ({ run, id }: SampleReply): string => `${run}\n${id}\n${promptAfter.value}\n${padToken.value}`;
 
 /** The pad token that the record names, and that of the reader. */
 function padOf({ extra }: SampleReply): PadTokens {
   const named = isRecord(extra) ? (extra["pad_token_id"] ?? extra["pad_token"]) : null;
   const recorded = typeof named === "number" || typeof named === "string" ? named : null;
-  return { recorded, chosen: settings.peek().padToken };
+  return { recorded, chosen: padToken.peek() };
 }
 
 export class TokensStore extends Store {
@@ -69,7 +68,7 @@ export class TokensStore extends Store {
   start(): void {
     this.effect(() => {
       const reply = this.session.sample.now.value;
-      void [promptAfter.value, settings.value.padToken];
+      void [promptAfter.value, padToken.value];
       if (this.isWanted.value && reply !== null) untracked(() => void this.#load(reply));
     });
   }

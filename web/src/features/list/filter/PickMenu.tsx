@@ -2,7 +2,7 @@
 
 import { askComplete } from "../../../api";
 import type { Suggestion } from "../../../api/types.gen";
-import { quoted } from "../../../lib/list/filter";
+import { quoted, unquoted } from "../../../lib/list/filter";
 import { picksIn, withPicks } from "../../../lib/list/picks";
 import { queryOf, type Scope } from "../../../lib/list/scope";
 import { useSession } from "../../../state/useSession";
@@ -80,7 +80,7 @@ function Panel({ names }: { names: readonly string[] }) {
                   }
                 />
                 <span class="clip">
-                  <Text text={bare(text)} />
+                  <Text text={unquoted(text)} />
                 </span>
                 <small class="quiet">{note}</small>
               </label>
@@ -91,9 +91,6 @@ function Panel({ names }: { names: readonly string[] }) {
     </div>
   );
 }
-
-/** A value without the quotes of a filter. */
-const bare = (text: string): string => (text.startsWith('"') ? text.slice(1, -1).replaceAll('""', '"') : text);
 
 async function loadValues(scope: Scope, columns: readonly string[]): Promise<{ name: string; values: Suggestion[] }[]> {
   const { split, step, step_min, step_max } = queryOf(scope);

@@ -4,7 +4,7 @@ import { useSession } from "../../../state/useSession";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { NOTHING_SHARED, type Shared, sharedOf } from "../../../lib/diff/commonWords";
 import { commonBeside, NOTHING_COMMON } from "../../../lib/diff/commonInSamples";
-import { shownPrompt } from "../../../state/browser/previews";
+import { shownTexts } from "../../../state/browser/previews";
 import { groupPx } from "../../../lib/list/strips";
 import { groupAt, itemAt, type Listing } from "../../../state/list/list";
 import { PAGE } from "../../../state/list/pages";
@@ -144,7 +144,8 @@ function Drawn({ list }: { list: Listing }) {
             );
           const item = itemAt(list, index);
           const page = list.pages.get(Math.floor(index / PAGE));
-          const beside = item === undefined || page === undefined ? NOTHING_COMMON : commonBeside(page, item);
+          const beside =
+            item === undefined || page === undefined ? NOTHING_COMMON : commonBeside(page, item, shownTexts());
           if (columns !== null)
             return <TableRow key={index} {...shared} item={item} columns={columns} common={beside} />;
           return (
@@ -166,7 +167,8 @@ function Drawn({ list }: { list: Listing }) {
 /** Words that all prompts of the first loaded page share; later pages do not change them. */
 function commonIn({ groups }: Listing): Shared {
   const [first] = groups.values();
-  return first === undefined ? NOTHING_SHARED : sharedOf(first, ({ prompt }) => shownPrompt(prompt));
+  const shown = shownTexts();
+  return first === undefined ? NOTHING_SHARED : sharedOf(first, ({ prompt }) => shown.prompt(prompt), shown.settings);
 }
 
 function target(key: string, here: number | null, rows: number, inView: number): number | null {

@@ -87,11 +87,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
     ["discarded", item.discarded],
     ["step", item.step],
   ]);
-  const run = session.place.field.run.value ?? "";
-  const valueOf = (name: string): WireNumber =>
-    name === session.columns.judgement.value
-      ? sampleMark(run, item.id).judgement || null
-      : (item.values[columns.indexOf(name)] ?? fixedValues.get(name) ?? null);
+  const valueOf = (name: string): WireNumber => valueIn(session, item, name, columns) ?? fixedValues.get(name) ?? null;
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -173,6 +169,12 @@ export function valueText(session: Session, name: string, value: WireNumber): st
   if (kind === "score") return score(value, "–");
   return kind === "signed" ? signed(value, "–") : figure(value, "–");
 }
+
+/** The value of a column in a row. A judgement is that of the person, as it is now. */
+export const valueIn = (session: Session, item: SampleItem, name: string, columns: readonly string[]): WireNumber =>
+  name === session.columns.judgement.value
+    ? sampleMark(session.place.field.run.value ?? "", item.id).judgement || null
+    : (item.values[columns.indexOf(name)] ?? null);
 
 /** A short name: the last part of a path. */
 const short = (session: Session, name: string): string =>

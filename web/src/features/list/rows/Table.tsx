@@ -8,11 +8,10 @@ import { bare, preview } from "../../../lib/sample/preview";
 import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
-import { sampleMark } from "../../../state/marks";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
 import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { Divider } from "../../../ui/layout/Divider";
-import { onRow, valueText } from "./SampleRow";
+import { onRow, valueIn, valueText } from "./SampleRow";
 import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Table.module.css";
@@ -116,11 +115,7 @@ interface Props {
 export function TableRow({ item, columns, isHere, canFocus, common, box }: Props) {
   const session = useSession();
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
-  const run = session.place.field.run.value ?? "";
-  const valueOf = (name: string): WireNumber =>
-    name === session.columns.judgement.value
-      ? sampleMark(run, item.id).judgement || null
-      : (item.values[columns.valueNames.indexOf(name)] ?? null);
+  const valueOf = (name: string): WireNumber => valueIn(session, item, name, columns.valueNames);
   return (
     <li class={style["row"]} style={box}>
       <a
