@@ -107,9 +107,7 @@ docs: build/docs-tools/.made  ## build the documentation into build/docs, and ch
 	build/docs-tools/bin/python tools/check_docs.py build/docs
 
 pages: dev  ## write the pages of the documentation that follow from the code
-	$(PY) -c 'from rolloupe.derive import describe; print(describe(), end="")' > docs/derived-metrics.md
-	$(PY) -m rolloupe.cli.reference > docs/cli.md
-	$(PY) -m rolloupe.tui.keys > docs/terminal-keys.md
+	$(PY) -m tools.pages
 
 pictures: dev browser  ## take the pictures of the documentation again, from the bundled runs
 	$(PY) -m tools.pictures $(ARGS)

@@ -3,7 +3,9 @@
 import re
 from pathlib import Path
 
+import pytest
 from tools.check_links import DEFINITION, faults
+from tools.pages import DOCS, PAGES
 
 import rolloupe
 from tests import walk
@@ -19,6 +21,11 @@ MOST_LINES = 80
 """Lines of the changelog of the first release."""
 MOST_FILES = 22
 """Files that a row of the list may pass: see `tests/walk.py`."""
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pages_that_follow_from_the_code_are_fresh(name: str) -> None:
+    assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), "Next: make pages"
 
 
 def test_the_changelog_keeps_a_changelog() -> None:

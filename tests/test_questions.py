@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import Meta, Struct
 from starlette.datastructures import QueryParams
+from tools import typescript
 
 import rolloupe
 from rolloupe.cli.questions import plain_command
@@ -19,7 +20,6 @@ from rolloupe.query import samples
 from rolloupe.query.records import SampleQuery
 from rolloupe.questions import QUESTIONS, GradientQuery, Query, Question, StepWindow
 from rolloupe.server.params import query_of
-from rolloupe.wire import typescript
 from tests.cli.support import rolloupe as command
 from tests.server.support import get, opened, relax_run, run_path, served
 

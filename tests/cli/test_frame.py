@@ -5,9 +5,9 @@ import os
 from pathlib import Path
 
 import pytest
+from tools.pages import commands_of
 
 from rolloupe.cli import commands, main
-from rolloupe.cli.reference import commands_of, describe
 from rolloupe.formats import built_in_formats
 from tests.cli.support import forked, rolloupe
 from tests.thoroughness import each
@@ -54,11 +54,6 @@ def test_every_option_has_a_help() -> None:
 def test_the_help_names_the_formats_that_there_are() -> None:
     described = " ".join(rolloupe("ls", "--help").out.split())
     assert ", ".join(one.name for one in built_in_formats()) in described
-
-
-def test_the_page_of_documentation_is_fresh() -> None:
-    page = Path(__file__).parents[2] / "docs/cli.md"
-    assert page.read_text(encoding="utf-8") == describe(), "python -m rolloupe.cli.reference > docs/cli.md"
 
 
 @pytest.mark.parametrize("name", ["ls", "query", "doctor"])

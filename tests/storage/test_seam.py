@@ -39,7 +39,6 @@ EXCEPTIONS = {
     "server/process/token_file.py": "the file with the server's token",
     "export/report/__init__.py": "the file or the folder that it writes",
     "wire/app_files.py": "the built browser app",
-    "wire/typescript.py": "the types of the browser app",
     **dict.fromkeys(
         ("index/catalog.py", "index/compaction.py", "index/ray_tasks.py", "index/library.py",
          "index/manifest.py", "index/index_folders.py", "index/segments/derived_values.py",

@@ -5,14 +5,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
-from rolloupe.wire import typescript
+from tools import typescript
 
 FOLDER = Path(__file__).parents[2] / "web/src/api"
 
 
 def test_the_committed_types_are_the_generated_ones() -> None:
-    assert typescript.main(["--check", str(FOLDER)]) == 0, "python -m rolloupe.wire.typescript --write web/src/api"
+    assert typescript.main(["--check", str(FOLDER)]) == 0, "python -m tools.typescript --write web/src/api"
 
 
 def test_every_record_is_an_interface_with_all_its_fields() -> None:

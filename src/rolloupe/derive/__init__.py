@@ -76,30 +76,6 @@ def _values(metric: DerivedMetric, batch: SampleBatch) -> Floats:
     return values
 
 
-PAGE = """\
-# Derived metrics
-
-This page is generated from the code: `make pages` writes it.
-
-Rolloupe computes these values from the texts and the token series of every sample, in the background, while it indexes
-a run. Filter, sort and chart by their names: on the page (`derived.think_chars > 2000`), on the command line (`rolloupe
-query RUN --sort derived.repeated_4grams --desc`) and in Python. Each sample shows its own values, except those of token
-series. You may leave out `derived.` (`max_kl > 1`) unless a sample metric or a tag of the run has the same name, which
-then wins. A sample has no value until its text, or its tokens, are indexed; the answer says how many samples still have
-none.
-
-| name | label | value |
-|---|---|---|
-"""
-
-
-def describe() -> str:
-    """Return the page of the documentation that lists the derived metrics, in Markdown: `make pages` writes it."""
-    return PAGE + "".join(
-        f"| `{PREFIX}{name}` | {metric.label} | {summary_of(name)} |\n" for name, metric in sorted(METRICS.items())
-    )
-
-
 def summary_of(name: str) -> str:
     """Say what a derived metric is, in the words of its module."""
     return " ".join(_SUMMARIES[name].split())

@@ -2,8 +2,7 @@
 documents. `EarlyKeys` keeps keys that are pressed before their run, sample or screen is ready.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from textual.events import Key
@@ -199,30 +198,6 @@ HELP_KEYS = (
 SCREENS = (TOKEN_KEYS, METRIC_KEYS, GROUP_KEYS, EVAL_KEYS, FINDING_KEYS, SEARCH_KEYS, HELP_KEYS)
 EVERY_KEY = (*KEYS, *LIST_KEYS, *(key for screen in SCREENS for key in screen))
 
-OPENING = """\
-# Keys of the terminal
-
-This page is generated from the code: `make pages` writes it. [The terminal](terminal.md) says more about some keys.
-"""
-
-
-def describe() -> str:
-    """Return docs/terminal-keys.md."""
-    lines = [OPENING, "## The main screen\n"]
-    for section, keys in groupby(KEYS, key=lambda key: key.section):
-        lines += [f"### {section}\n", *_table(keys)]
-    for screen in (LIST_KEYS, *SCREENS):
-        lines += [f"## {screen[0].section}\n", *_table(screen)]
-    return "\n".join(lines)
-
-
-def _table(keys: Iterable[KeyHelp]) -> Iterator[str]:
-    yield "| key | what it does |\n|---|---|"
-    for key in keys:
-        yield f"| {' '.join(f'`{name}`' for name in key.names)} | {key.meaning} |"
-    yield ""
-
-
 ALWAYS = ("ctrl+c", "ctrl+q", "ctrl+z")
 AT_ONCE = ("question_mark", "q", "T")
 """Keys that need no run."""
@@ -281,7 +256,3 @@ def aim(event: Key, screen: Screen[object] | None) -> None:
 def is_late(event: Key, screen: Screen[object]) -> bool:
     """Return whether a screen that ignored a key has since been covered, or left."""
     return vars(event).get("aimed_at", screen) is not screen
-
-
-if __name__ == "__main__":
-    print(describe(), end="")

@@ -1,4 +1,4 @@
-// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
+// Generated from src/rolloupe: `python -m tools.typescript`. Do not edit.
 
 import { get } from "./client";
 import type { Agreement, AgreementQuery, AnswerQuery, Brief, BriefQuery, CellAnswers, ColumnQuery, Completion, CompletionQuery, DiscardQuery, EvalQuery, FindingQuery, GradientQuery, GridQuery, JudgingQuery, JudgingQueue, LandmarkQuery, Landmarks, LintQuery, MetricNameQuery, MetricNames, PartQuery, PromptGrid, PromptLife, PromptQuery, PromptSampleQuery, PromptSamples, RunColumns, RunDiscards, RunEvals, RunFindings, RunGradient, RunLint, RunParts, RunTokenChanges, RunTokenMasks, RunTokenPositions, RunTokenSeries, RunTokenSteps, RunTokenWords, RunWorstTokens, StepValueQuery, StepValues, TokenChangeQuery, TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery, TokenWordQuery, WorstTokenQuery } from "./types.gen";

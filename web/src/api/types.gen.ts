@@ -1,4 +1,4 @@
-// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
+// Generated from src/rolloupe: `python -m tools.typescript`. Do not edit.
 
 /** A finite number; "NaN", "Infinity", "-Infinity"; the digits of an integer past 2**53; or null for a missing one. */
 export type WireNumber = number | string | null;

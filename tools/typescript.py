@@ -1,8 +1,8 @@
 """The page's TypeScript: types of the records of `wire`, of questions and their answers; functions that ask them.
 
-python -m rolloupe.wire.typescript                     print both files
-python -m rolloupe.wire.typescript --write FOLDER      write types.gen.ts and routes.gen.ts to FOLDER
-python -m rolloupe.wire.typescript --check FOLDER      exit with 1 if one of them differs
+python -m tools.typescript                     print both files
+python -m tools.typescript --write FOLDER      write types.gen.ts and routes.gen.ts to FOLDER
+python -m tools.typescript --check FOLDER      exit with 1 if one of them differs
 """
 
 import ast
@@ -26,7 +26,7 @@ from rolloupe.query.records import SampleItem
 from rolloupe.questions import QUESTIONS
 from rolloupe.wire import encoding, runs, samples, session
 
-HEAD = """// Generated from src/rolloupe: `python -m rolloupe.wire.typescript`. Do not edit.
+HEAD = """// Generated from src/rolloupe: `python -m tools.typescript`. Do not edit.
 """
 
 ROUTES = """import { get } from "./client";
@@ -222,7 +222,7 @@ def main(arguments: list[str]) -> int:
             places = {Path(folder, name): text for name, text in files.items()}
             different = [p for p, text in places.items() if not p.is_file() or p.read_text(encoding="utf-8") != text]
             for place in different:
-                sys.stderr.write(f"{place} differs. Next: python -m rolloupe.wire.typescript --write {folder}\n")
+                sys.stderr.write(f"{place} differs. Next: python -m tools.typescript --write {folder}\n")
             return int(bool(different))
         case _:
             sys.stderr.write(f"{__doc__}\n")
