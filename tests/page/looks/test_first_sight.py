@@ -199,7 +199,7 @@ def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer:
     charts.get_by_role("button", name="Take Response tokens away").press("Enter")
     expect(charts.get_by_role("region", name="Response tokens by step")).to_have_count(0)
     charts.get_by_role("button", name="Choose charts").click()
-    charts.get_by_role("button", name="The usual charts").click()
+    charts.get_by_role("button", name="Restore default charts").click()
     expect(charts.get_by_role("region", name="Response tokens by step")).to_be_visible()
 
 

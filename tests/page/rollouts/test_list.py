@@ -40,7 +40,7 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     page.goto(viewer.link)
     groups = page.get_by_role("list", name="Groups")
     expect(groups.get_by_role("listitem")).to_have_count(4)
-    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
     groups.get_by_role("listitem").nth(2).locator("[data-member='3']").first.click()
     expect(page).to_have_url(re.compile("sample=train/1/2/11"))
     page.keyboard.press("ArrowRight")
@@ -64,7 +64,7 @@ def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page
     page.get_by_label("Sort by").select_option("reward")
     expect(groups.get_by_role("listitem").first).to_contain_text("Question 3?")
     page.get_by_label("Steps of the list").select_option("run")
-    expect(page.get_by_text("8 groups · 32")).to_be_visible()
+    expect(page.get_by_text("8 groups · 32 samples")).to_be_visible()
 
 
 @pytest.mark.slow
@@ -123,7 +123,7 @@ def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) 
 
 def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.link)
-    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
     page.keyboard.press("f")
     field = page.get_by_label("Filter", exact=True)
     expect(field).to_be_focused()
@@ -141,7 +141,7 @@ def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer:
     expect(field).to_have_value("status = truncated ")
     page.keyboard.press("Escape")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("4 groups · 4 of 16")).to_be_visible()
+    expect(page.get_by_text("4 groups · 4 of 16 samples")).to_be_visible()
     expect(page).to_have_url(re.compile(r"where=status\+%3D\+truncated"))
     read = page.get_by_role("main", name="Sample").get_by_text("truncated").first
     expect(read).to_be_visible()  # the one that was read is not of the list: its first is
@@ -159,10 +159,10 @@ def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer:
     field.press("Enter")
     expect(page.get_by_text("16 of 16 samples have no tokens.")).to_be_visible()
     page.get_by_role("button", name="Clear the filter").last.click()
-    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
     expect(read).to_be_visible()
     page.reload()
-    expect(page.get_by_text("4 groups · 16")).to_be_visible()
+    expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
 
 
 def test_a_row_shows_how_its_response_begins_or_ends(page: Page, tmp_path: Path) -> None:
@@ -340,7 +340,7 @@ def test_the_list_of_a_step_is_small_on_the_wire(page: Page, tmp_path: Path) -> 
     (train / "0.jsonl").write_bytes(lines(rows))
     with viewing(tmp_path / "run", index_dir=tmp_path / "index") as viewer:
         page.goto(viewer.link)
-        expect(page.get_by_text("64 groups · 512")).to_be_visible()
+        expect(page.get_by_text("64 groups · 512 samples")).to_be_visible()
         with page.expect_response(lambda reply: "/groups?" in reply.url) as got:
             page.reload()
         assert 10_000 < len(got.value.body()) < 300_000

@@ -72,7 +72,7 @@ def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Pat
 
     page.get_by_role("button", name="2 new samples").click()
     expect(page.get_by_role("button", name="2 new samples")).to_be_hidden()
-    expect(page.get_by_text("11 groups · 42")).to_be_visible()
+    expect(page.get_by_text("11 groups · 42 samples")).to_be_visible()
     at(page, 2, 1)
     page.get_by_role("button", name="1 new step").click()
     at(page, 3, 0)

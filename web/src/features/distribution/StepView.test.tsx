@@ -50,7 +50,7 @@ beforeEach(() => {
 
 it("says of how many samples a figure is, where some have none, and how it was computed", async () => {
   const [kl, tokens] = (await view()).querySelectorAll("ul li");
-  expect(kl?.textContent).toContain("over 2 of 4 samples");
+  expect(kl?.textContent).toContain("2 of 4 samples have");
   expect(kl?.textContent).toContain("mean over the tokens of each sample: KL as recorded, else k3");
   expect(tokens?.textContent).not.toContain("samples");
 });

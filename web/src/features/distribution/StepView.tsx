@@ -2,7 +2,7 @@
 
 import { askStepValues } from "../../api";
 import type { CatalogueEntry, MetricAtStep, StepValues } from "../../api/types.gen";
-import { definitionOf, samplesWith } from "../../lib/charts/words/basis";
+import { definitionOf, neededBy, samplesWith } from "../../lib/charts/words/basis";
 import { ownValue } from "../../lib/data/record";
 import { areAlike, filterOf } from "../../lib/distribution/distribution";
 import { count, figure, finite, score } from "../../lib/numbers/numbers";
@@ -218,8 +218,9 @@ function Key({ names }: { names: readonly string[] }) {
 
 function Fact({ metric, title, reply }: { metric: MetricAtStep; title: string; reply: StepValues }) {
   const { stats } = metric;
-  const basis = samplesWith(stats.count, reply.total);
-  const definition = definitionOf({ kind: "sample", name: metric.name });
+  const chart = { kind: "sample", name: metric.name };
+  const basis = samplesWith(stats.count, reply.total, neededBy(chart));
+  const definition = definitionOf(chart);
   const [mean, old] = [finite(stats.mean), finite(metric.before?.mean ?? null)];
   const change = mean === null || old === null ? null : mean - old;
   return (

@@ -71,7 +71,7 @@ const TITLES: Readonly<Record<Of, string>> = {
   sample: "Share this sample",
   samples: "Export the samples of the list",
   bookmarks: "Export bookmarks and notes",
-  judgements: "Export what you judged",
+  judgements: "Export your judgements",
 };
 
 function Card({ of, kind: first }: { of: Of; kind: Kind }) {

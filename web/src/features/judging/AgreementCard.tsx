@@ -89,10 +89,10 @@ function Found({ found, of, close, take }: Shown) {
           <tr>
             <th scope="col">Judged</th>
             <th scope="col">
-              Reward high <small>≥ {threshold}</small>
+              High reward <small>≥ {threshold}</small>
             </th>
             <th scope="col">
-              Reward low <small>&lt; {threshold}</small>
+              Low reward <small>&lt; {threshold}</small>
             </th>
           </tr>
         </thead>

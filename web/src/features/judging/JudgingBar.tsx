@@ -105,7 +105,7 @@ function Progress({ queue }: { queue: Queue }) {
   const words = [steps, where, order === "disagreement" ? doubt : ""].filter((one) => one !== "").join(" · ");
   return (
     <p class={style["progress"]} role="status">
-      <b>{isCheck ? `Check ${figure(at + 1)} of ${figure(ids.length)}` : `${figure(samples - at)} to judge`}</b>
+      <b>{isCheck ? `Check ${figure(at + 1)} of ${figure(ids.length)}` : `${figure(samples - at)} left to judge`}</b>
       <small title={words}>{isCheck ? "the reward is hidden" : words}</small>
     </p>
   );

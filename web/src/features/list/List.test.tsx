@@ -28,7 +28,7 @@ it("says how many discarded samples match a filter too, and which samples lack w
     </>,
     session,
   );
-  expect(host.textContent).toBe("8 of 16 samples 5 discarded too3 lack it.");
+  expect(host.textContent).toBe("8 of 16 samples + 5 discarded3 lack it.");
   const link = host.querySelector("a");
   expect(link?.title).toBe("5 discarded samples match the filter too: see them");
   expect(link?.getAttribute("href")).toMatch(/discarded\?.*where=max_kl/);

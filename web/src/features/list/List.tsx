@@ -91,13 +91,12 @@ function Counting() {
   );
 }
 
-/** The exact counts: `37 of 512 samples` with a filter, with groups `5 groups · 37 of 512`. */
+/** The exact counts: `37 of 512 samples` with a filter, with groups `5 groups · 37 of 512 samples`. */
 export function Total() {
   const session = useSession();
   const list = session.list.now.value;
   if (list === null || session.list.isBehind.value) return <Counting />;
   const isFiltered = list.scope.where.trim() !== "";
-  const samples = isFiltered ? `${figure(list.total)} of ${figure(list.of)}` : figure(list.total);
   const words = isFiltered ? `${figure(list.total)} of ${count(list.of, "sample")}` : count(list.total, "sample");
   const discards = isFiltered
     ? list.discarded
@@ -107,9 +106,9 @@ export function Total() {
   return (
     <>
       {list.mode === "groups" ? (
-        <span title={`${count(list.rows, "group")}, ${words}`}>{`${count(list.rows, "group")} · ${samples}`}</span>
+        <span>{`${count(list.rows, "group")} · ${words}`}</span>
       ) : (
-        <span title={words}>{words}</span>
+        <span>{words}</span>
       )}
       {list.pending > 0 && (
         <span class="quiet" title="Their texts have not been read yet: they count as missing">
@@ -128,9 +127,7 @@ export function Total() {
                 : `The other ${count(discards, "sample")} of this step were discarded: see them`
             }
           >
-            {isFiltered
-              ? `${figure(discards)} discarded too`
-              : `of ${figure(list.total + discards)}, ${figure(discards)} discarded`}
+            {`+ ${figure(discards)} discarded`}
           </a>
         </>
       )}

@@ -74,13 +74,13 @@ function Choices({ entries, whose, close }: Props) {
             Keep it as mine
           </button>
           <button type="button" class="action" onClick={then(() => layout.back())}>
-            {layout.own.value === null ? "The usual charts" : "Back to mine"}
+            {layout.own.value === null ? "Restore default charts" : "Back to mine"}
           </button>
         </>
       )}
       {whose === "mine" && (
         <button type="button" class="action" onClick={then(() => layout.keep(null))}>
-          The usual charts
+          Restore default charts
         </button>
       )}
       <a

@@ -226,7 +226,7 @@ function Usual() {
   return (
     <p>
       <button type="button" class="button" onClick={() => layout.keep(null)}>
-        The usual charts
+        Restore default charts
       </button>
     </p>
   );

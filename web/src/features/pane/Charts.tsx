@@ -162,7 +162,7 @@ function Choose({ layout, leftOut, isLoaded }: { layout: Layout; leftOut: number
                 close();
               }}
             >
-              The usual charts
+              Restore default charts
             </button>
           )}
         </div>

@@ -108,7 +108,7 @@ export function SettingsPage() {
         <section class={style["section"]} aria-label="Judging">
           <h2>Judging</h2>
           <label class={style["line"]}>
-            <span>Good is called</span>
+            <span>Word for “good”</span>
             <TypedField
               class="field"
               type="text"
@@ -119,7 +119,7 @@ export function SettingsPage() {
             />
           </label>
           <label class={style["line"]}>
-            <span>Bad is called</span>
+            <span>Word for “bad”</span>
             <span class={style["token"]}>
               <TypedField
                 class="field"

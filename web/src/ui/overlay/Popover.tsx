@@ -1,4 +1,4 @@
-/** A button that opens a card below itself; Escape, a press outside, and leaving it close the card. */
+/** A button that opens a card below or above itself; Escape, a press outside, and leaving it close the card. */
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -10,8 +10,22 @@ const EDGE_PX = 8;
 const BAR_PX = 48;
 /** A lower card shows too little of a menu. */
 const LEAST_PX = 240;
+/** Even in a pane that leaves less room. */
+const SMALLEST_PX = 120;
 
 const roomBelow = (): number => innerHeight - BAR_PX - EDGE_PX;
+
+/** Puts the card above its button if there is more room, and makes it no higher than the room. */
+function placeAlong(panel: HTMLElement, button: DOMRect, pane: DOMRect | undefined): void {
+  Object.assign(panel.style, { top: "", bottom: "", maxHeight: "" });
+  const { height } = panel.getBoundingClientRect();
+  const above = button.top - GAP_PX - Math.max(0, pane?.top ?? 0) - EDGE_PX;
+  const below = Math.min(innerHeight, pane?.bottom ?? innerHeight) - EDGE_PX - button.bottom - GAP_PX;
+  const isAbove = height > below && above > below;
+  if (isAbove) Object.assign(panel.style, { top: "auto", bottom: `calc(100% + ${GAP_PX}px)` });
+  const room = Math.max(isAbove ? above : below, SMALLEST_PX);
+  if (height > room) panel.style.maxHeight = `${room}px`;
+}
 
 interface Props {
   label: string;
@@ -59,19 +73,17 @@ export function Popover({ label, title, button, buttonClass, children, align = "
     const observer = new ResizeObserver(() => {
       if (getComputedStyle(panel).position !== "fixed") {
         const pane = panel.closest("[data-scroll]")?.getBoundingClientRect();
+        panel.style.maxWidth = pane === undefined ? "" : `${pane.width - 2 * EDGE_PX}px`;
         const { left, width } = panel.getBoundingClientRect();
         const plain = left - (Number.parseFloat(panel.style.translate) || 0);
         const [low, high] = [(pane?.left ?? 0) + EDGE_PX, (pane?.right ?? innerWidth) - EDGE_PX - width];
         const around = owner?.getBoundingClientRect();
         const wanted = around === undefined ? plain : placeBeside(around, width, low, high, plain);
-        Object.assign(panel.style, {
-          translate: `${Math.max(low, Math.min(high, wanted)) - plain}px`,
-          top: "",
-          maxHeight: "",
-        });
+        panel.style.translate = `${Math.max(low, Math.min(high, wanted)) - plain}px`;
+        placeAlong(panel, own.getBoundingClientRect(), pane);
         return;
       }
-      panel.style.translate = ""; // the screen may have been wide
+      Object.assign(panel.style, { translate: "", bottom: "", maxWidth: "" }); // the screen may have been wide
       const below = (owner ?? own).getBoundingClientRect().bottom + GAP_PX;
       if (owner !== null && roomBelow() - below >= LEAST_PX) panel.style.maxHeight = `${roomBelow() - below}px`;
       const { top, height } = panel.getBoundingClientRect();

@@ -27,8 +27,8 @@ export function PickMenu() {
   return (
     <Popover
       label="Environments, statuses and tags"
-      title="Only some environments, statuses or tags"
-      button="Only ▾"
+      title="Filter by environment, status or tag"
+      button="Filter ▾"
       buttonClass={`action ${isUsed ? style["used"] : ""}`}
       align="right"
     >

@@ -63,6 +63,7 @@ export function TableHead({ columns }: { columns: TableColumns }) {
         const key = name === "id" ? "index" : name === "response" ? "length" : name;
         const isHere = key === sort;
         const words = HEADINGS.get(name) ?? session.columns.label(name);
+        const isNumber = session.columns.named(name)?.kind === "number";
         if (name === "prompt")
           return (
             <div key={name} class={style["heading"]}>
@@ -74,7 +75,7 @@ export function TableHead({ columns }: { columns: TableColumns }) {
           <div key={name} class={style["heading"]}>
             <button
               type="button"
-              class={style["sort"]}
+              class={`${style["sort"]} ${isNumber ? style["number"] : ""}`}
               aria-pressed={isHere}
               title={`Sort by ${order}${isHere ? ", in reverse order" : ""}`}
               onClick={() =>

@@ -169,9 +169,9 @@ it("say of how many samples each curve has values, where some have none", () => 
   const curves = [[some], [drawn([5, 6])]];
   const bases = (of: typeof both, pointed: number | null) =>
     basesOf(rowsOf(of, curves, RUNS.slice(0, 1)), curves, pointed);
-  expect(bases(alone, 0)).toEqual(["over 8 of 64 samples"]);
-  expect(bases(alone, null)).toEqual(["over 9 of 64 samples"]);
-  expect(bases(both, 0)).toEqual(["kl over 8 of 64 samples"]);
+  expect(bases(alone, 0)).toEqual(["8 of 64 samples have a value"]);
+  expect(bases(alone, null)).toEqual(["9 of 64 samples have a value"]);
+  expect(bases(both, 0)).toEqual(["kl: 8 of 64 samples have a value"]);
 });
 
 it("say what a logarithmic axis leaves out: zero and what is below", () => {

@@ -1,7 +1,7 @@
 /** The notes below a chart: the number of samples behind its values, what it leaves out, and missing curves. */
 
 import type { CurveData } from "../../../api/types.gen";
-import { samplesAt } from "../../../lib/charts/words/basis";
+import { neededBy, samplesAt } from "../../../lib/charts/words/basis";
 import type { Chart } from "../../../lib/charts/chart";
 import { count, finite } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
@@ -46,10 +46,11 @@ const ownSettings = ({ look }: Chart): string =>
 
 /** The number of samples behind the values at a step, for curves that some samples lack. */
 export const basesOf = (rows: readonly Row[], curves: Curves, pointed: number | null): string[] =>
-  rows.flatMap(({ title, lines }, i) => {
-    const words = samplesAt(curves?.[i]?.[0]?.data, placeOf(lines[0]?.curve ?? null, pointed));
+  rows.flatMap(({ title, entry, lines }, i) => {
+    const place = placeOf(lines[0]?.curve ?? null, pointed);
+    const words = samplesAt(curves?.[i]?.[0]?.data, place, neededBy(entry.chart));
     if (words === "") return [];
-    return rows.length > 1 ? [`${title} ${words}`] : [words];
+    return rows.length > 1 ? [`${title}: ${words}`] : [words];
   });
 
 const sumOf = (curves: Curves, of: (data: CurveData) => number): number =>

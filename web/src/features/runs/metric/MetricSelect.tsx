@@ -67,7 +67,7 @@ function Choices({ ids, now, chosen }: Props) {
         </button>
       )}
       {loaded.value === null ? (
-        <span role="status">Reading the metrics …</span>
+        <span role="status">Loading metrics …</span>
       ) : (
         <CurveFinder
           label="Find a metric"

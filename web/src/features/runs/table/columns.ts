@@ -50,7 +50,9 @@ const MAX_CONFIG = 6;
 const CONFIG_PX = 96;
 /** A column is as wide as its name in the heading, up to this. */
 const MOST_CONFIG_PX = 150;
-const LETTER_PX = 7.5;
+const LETTER_PX = 7;
+/** The space around a name in the heading, and the arrow beside it. */
+const BESIDE_NAME_PX = 44;
 /** Responses without token counts follow those with: characters are another measure. */
 const CHARS_AFTER = 1e15;
 const DOING = { running: 0, stalled: 1, ended: 2, unknown: null };
@@ -163,12 +165,13 @@ function lengthOf(item: RunItem): number | null {
 
 export function configColumn(name: string, differing: Differing): Column {
   const label = name.split(".").at(-1) ?? name;
+  const values = [...differing.values()].flatMap((ofRun) => comparable(ofRun.get(name)) ?? []);
   return {
     key: `config:${name}`,
     label,
     title: `${name}, of the configuration`,
-    px: Math.max(CONFIG_PX, Math.min(MOST_CONFIG_PX, 24 + label.length * LETTER_PX)),
-    isNumber: false,
+    px: Math.max(CONFIG_PX, Math.min(MOST_CONFIG_PX, BESIDE_NAME_PX + label.length * LETTER_PX)),
+    isNumber: values.length > 0 && values.every((value) => typeof value === "number"),
     startsDown: false,
     value: (item) => comparable(differing.get(item.id)?.get(name)),
   };

@@ -1,9 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { definitionOf, samplesAt, samplesWith } from "./basis";
+import { definitionOf, neededBy, samplesAt, samplesWith } from "./basis";
 
 describe("the number of samples that a figure rests on", () => {
   it("is named where some samples of the step have no value, and nowhere else", () => {
-    expect(samplesWith(8, 64)).toBe("over 8 of 64 samples");
+    expect(samplesWith(8, 64)).toBe("8 of 64 samples have a value");
+    expect(samplesWith(1, 64)).toBe("1 of 64 samples has a value");
+    const needed = neededBy({ kind: "sample", name: "derived.mean_kl" });
+    expect(samplesWith(8, 64, needed)).toBe("8 of 64 samples have recorded tokens");
     expect(samplesWith(64, 64)).toBe("");
     expect(samplesAt(undefined, 0)).toBe("");
     expect(samplesAt({ with_value: null, samples: null }, 0)).toBe("");
@@ -11,9 +14,9 @@ describe("the number of samples that a figure rests on", () => {
 
   it("is that of the pointed step, else of the last one", () => {
     const data = { with_value: [8, 16, 64], samples: [64, 64, 64] };
-    expect(samplesAt(data, 1)).toBe("over 16 of 64 samples");
+    expect(samplesAt(data, 1)).toBe("16 of 64 samples have a value");
     expect(samplesAt(data, 2)).toBe("");
-    expect(samplesAt({ with_value: [8, 9], samples: [64, 64] }, -1)).toBe("over 9 of 64 samples");
+    expect(samplesAt({ with_value: [8, 9], samples: [64, 64] }, -1)).toBe("9 of 64 samples have a value");
   });
 });
 
