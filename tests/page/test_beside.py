@@ -97,7 +97,7 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
 def test_an_address_with_words_for_a_step_says_which_step_is_shown(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.to("runs/reported?split=train&step=abc"))
     notice = page.get_by_role("alert").filter(has_text="is no step")
-    expect(notice).to_contain_text(re.compile(r"“abc” is no step: a step is a whole number. This is step \d+;"))
+    expect(notice).to_contain_text(re.compile(r"“abc” is not a step: steps are whole numbers. This is step \d+;"))
     expect(page).to_have_url(re.compile(r"sample="))
     expect(notice).to_be_visible()  # what the page chose by itself has not taken it away
     notice.get_by_role("button", name="Close").click()

@@ -56,7 +56,7 @@ def test_the_runs_in_the_charts_are_listed_added_hidden_and_taken_out(page: Page
     page.reload()
     listed.nth(1).get_by_role("button", pressed=False).first.click()
     expect(kl.get_by_text("second: 0.200")).to_be_attached()
-    page.get_by_role("button", name="Take third out of the charts").press("Enter")
+    page.get_by_role("button", name="Remove third from the charts").press("Enter")
     expect(listed).to_have_count(2)
     expect(page.get_by_role("button", name="Add a run")).to_be_visible()
 

@@ -123,7 +123,7 @@ def arrange(page: Page) -> None:
     expect(hide).to_have_count(0)
     table = list(csv.DictReader(saved_as(page, chart, "Data as CSV").read_text().splitlines()))
     assert list(table[0]) == ["step", "actor/kl", "actor/loss"] and len(table) == 12
-    legend.nth(1).get_by_role("button", name="Take loss out of the chart").click()
+    legend.nth(1).get_by_role("button", name="Remove loss from the chart").click()
     expect(legend).to_have_count(0)
 
     opener.first.press("Enter")
@@ -177,7 +177,7 @@ def look_at_marks(page: Page) -> None:
     expect(page.get_by_role("group", name="Marks of")).to_have_count(0)
     toggle.check()
     expect(alarm).to_have_attribute("href", re.compile("split=train&step=4&.*mode=samples"))
-    page.get_by_role("button", name="Take loss away").press("Enter")
+    page.get_by_role("button", name="Remove loss", exact=True).press("Enter")
 
 
 def filter_a_chart(page: Page, asked: list[dict[str, Any]]) -> None:
@@ -299,7 +299,7 @@ def keep_charts(page: Page, viewer: Viewer) -> None:
     """Follow a link to `CHARTS`, and keep them."""
     page.goto(viewer.to(f"runs/run/metrics?{urlencode({'chart': CHARTS}, doseq=True)}"))
     page.get_by_role("button", name="Layout of the charts").click()
-    page.get_by_role("button", name="Keep it as mine").click()
+    page.get_by_role("button", name="Save as my layout").click()
 
 
 def menu_button(page: Page) -> Locator:
@@ -446,13 +446,13 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         entry.check()
         expect(page.get_by_role("region", name="loss by step").get_by_role("img")).to_be_visible()
         address = page.url
-        page.get_by_role("button", name="Take Reward away").press("Enter")
+        page.get_by_role("button", name="Remove Reward", exact=True).press("Enter")
         expect(page.get_by_role("region", name="Reward by step")).to_have_count(0)
         page.get_by_role("status").get_by_role("button", name="Undo").click()
         expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
         assert page.url == address
         expect(page.get_by_role("button", name="Undo")).to_have_count(0)
-        page.get_by_role("button", name="Take Reward away").press("Enter")
+        page.get_by_role("button", name="Remove Reward", exact=True).press("Enter")
         look_closer(page, kl, asked)
         slider = page.get_by_role("slider", name="Smoothing")
         slider.press("Home")

@@ -83,7 +83,7 @@ def test_a_report_shows_what_is_hostile_as_text_and_asks_for_nothing(opened: Pag
     expect(legend).to_contain_text(f"pushed up {len(HOSTILE) - 1}")
     expect(legend).to_contain_text("masked or clipped 1")
     opened.get_by_role("button", name="Thresholds:").click()
-    expect(main).to_contain_text("This report holds this rule with these thresholds alone.")
+    expect(main).to_contain_text("This report holds this rule with these thresholds only.")
     expect(main.locator("input[type=range]")).to_have_count(0)
     opened.keyboard.press("Escape")
     shares = opened.get_by_role("complementary", name="Shares of the update")

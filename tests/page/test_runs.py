@@ -184,4 +184,4 @@ def test_runs_stand_side_by_side_with_configurations_and_answers(page: Page, vie
     expect(page).to_have_url(re.compile(r"runs/recorded-3\?.*sample=train/1/0/2.*over=recorded-1"))
     page.keyboard.press("c")
     page.get_by_role("button", name="Take recorded-1 out").click()
-    expect(page.get_by_role("heading", name="Which run to compare with?")).to_be_visible()
+    expect(page.get_by_role("heading", name="Choose a run to compare with")).to_be_visible()

@@ -196,7 +196,7 @@ def test_the_charts_that_say_most_are_there_without_a_choice(page: Page, viewer:
     for name in ("Reward", "Response tokens", "reward.format_reward"):
         expect(charts.get_by_role("region", name=f"{name} by step", exact=True)).to_be_visible()
     expect(charts.locator("canvas").first).to_be_visible()
-    charts.get_by_role("button", name="Take Response tokens away").press("Enter")
+    charts.get_by_role("button", name="Remove Response tokens", exact=True).press("Enter")
     expect(charts.get_by_role("region", name="Response tokens by step")).to_have_count(0)
     charts.get_by_role("button", name="Choose charts").click()
     charts.get_by_role("button", name="Restore default charts").click()

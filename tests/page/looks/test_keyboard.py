@@ -141,7 +141,7 @@ LOSSES: tuple[tuple[str, str, str], ...] = (
     (RICH, "Show the charts", ""),
     (f"{RICH}&where=reward+%3C+0.5", "Clear the filter", "Filter"),
     (f"{RICH}&q=eleven", "Unmark", ""),
-    (f"{RICH}&over=toy", "Take toy out of the chart", ""),
+    (f"{RICH}&over=toy", "Remove toy from the chart", ""),
     (RICH, "Last step", "Last step"),
     (RICH, "Next sample", "Next sample"),
     (RICH, "Write a note", "Note on this sample"),

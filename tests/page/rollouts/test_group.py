@@ -62,10 +62,10 @@ def test_a_group_stands_side_by_side(page: Page, tmp_path: Path) -> None:
         expect(main.get_by_role("heading", name="Group of 4")).to_be_visible()
 
         # where they part, from the best by reward
-        expect(column(page, 1)).to_contain_text("the others are compared with it")
+        expect(column(page, 1)).to_contain_text("the one the others are compared with")
         expect(column(page, 2).locator("mark")).to_have_text("multiply.")
         expect(column(page, 2)).to_contain_text("differs from Sample 1 after 16 characters")
-        expect(column(page, 3)).to_contain_text("says the same as Sample 1")
+        expect(column(page, 3)).to_contain_text("is identical to Sample 1")
         expect(column(page, 4)).to_contain_text("No answer.")
         assert "It is **5**." in column(page, 2).inner_text(), "verbatim"
 

@@ -73,7 +73,7 @@ def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page
     strips = page.get_by_role("list", name="Groups").get_by_role("listitem").first.get_by_role("img")
     expect(strips).to_have_count(2)
     usual = [one.get_attribute("aria-label") for one in strips.all()]
-    page.get_by_role("button", name="What the list shows").click()
+    page.get_by_role("button", name="List options").click()
     boxes = page.get_by_role("group", name="Columns").get_by_role("checkbox")
     assert [box.is_checked() for box in boxes.all()].count(True) == len(usual)
     for name in ("Characters", "Turns", "constructor", "__proto__", "onerror"):
@@ -87,8 +87,8 @@ def test_strips_that_were_chosen_are_all_there_and_the_usual_ones_come_back(page
     row, below = strips.first.locator("xpath=ancestor::li"), strips.last.bounding_box()
     box = row.bounding_box()
     assert box and below and below["y"] + below["height"] <= box["y"] + box["height"]
-    page.get_by_role("button", name="What the list shows").click()
-    page.get_by_role("button", name="The usual columns").click()
+    page.get_by_role("button", name="List options").click()
+    page.get_by_role("button", name="Restore default columns").click()
     page.keyboard.press("Escape")
     expect(strips).to_have_count(2)
     assert [one.get_attribute("aria-label") for one in strips.all()] == usual
@@ -175,7 +175,7 @@ def test_a_row_shows_how_its_response_begins_or_ends(page: Page, tmp_path: Path)
         page.get_by_role("button", name="Samples", exact=True).click()
         rows = page.get_by_role("list", name="Samples").get_by_role("listitem")
         expect(rows.first).to_contain_text("I begin here.")
-        page.get_by_role("button", name="What the list shows").click()
+        page.get_by_role("button", name="List options").click()
         page.get_by_role("group", name="Preview").get_by_role("button", name="End").click()
         page.keyboard.press("Escape")
         end, all_of_it = rows.first.get_by_text("so it is <b>42</b>."), rows.last.get_by_text("All of it.", exact=True)
@@ -213,7 +213,7 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     page.goto(viewer.link)
     page.get_by_role("button", name="Table").click()
     rows = page.get_by_role("list", name="Samples").get_by_role("listitem")
-    page.get_by_role("button", name="What the list shows").click()
+    page.get_by_role("button", name="List options").click()
     page.get_by_label("Find a column").fill("onerror")
     boxes = page.get_by_role("group", name="Columns").get_by_role("checkbox")
     expect(boxes).to_have_count(2)
@@ -234,7 +234,7 @@ def test_the_table_has_any_column_sorts_and_gives_csv(page: Page, viewer: Viewer
     expect(page.get_by_role("separator", name=f"Width of {HOSTILE} n", exact=True)).to_have_attribute(
         "aria-valuenow", "128"
     )
-    page.get_by_role("button", name="What the list shows").click()
+    page.get_by_role("button", name="List options").click()
     with page.expect_download() as download:
         page.get_by_role("link", name="All samples of the list as CSV").click()
     text = Path(download.value.path()).read_text()

@@ -403,7 +403,7 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     words = re.compile(r"up .*% · down .*% · masked or clipped \d+ of \d+ tokens")
     expect(bar.get_by_role("status")).to_contain_text(words)
     menu(tokens, "Thresholds:")
-    expect(bar).to_contain_text("The run's configuration names no rule, or another one. Read at the first minibatch")
+    expect(bar).to_contain_text("The run's configuration does not name this rule. Read at the first minibatch")
     expect(bar).to_contain_text(re.compile("A KL penalty of the loss, .*is omitted."))
     drawn = [tint for tint in tints(tokens) if tint]
     assert len(drawn) > 10

@@ -60,7 +60,7 @@ export interface Key<Of extends Action = Action> {
 
 /** Keys of the view Tokens, with the same letters as in the terminal. */
 export const TOKEN_KEYS: readonly Key<TokenAction>[] = [
-  { action: "enterTokens", keys: ["i"], label: "i", words: "into the tokens: the arrow keys go from one to another" },
+  { action: "enterTokens", keys: ["i"], label: "i", words: "enter the tokens: arrow keys move between them" },
   { action: "nextWorst", keys: ["w"], label: "w", words: "next of the worst tokens" },
   { action: "previousWorst", keys: ["W"], label: "W", words: "previous of the worst tokens" },
   { action: "nextSeries", keys: ["x"], label: "x", words: "colour tokens by the next series" },
@@ -108,7 +108,7 @@ export const KEYS: readonly Key[] = [
   { action: "note", keys: ["n"], label: "n", words: "write a note on this sample" },
   { action: "judgeGood", keys: ["1"], label: "1", words: "judge this sample good" },
   { action: "judgeBad", keys: ["2"], label: "2", words: "judge this sample bad" },
-  { action: "judgeNone", keys: ["0"], label: "0", words: "take back the judgement, or skip the sample" },
+  { action: "judgeNone", keys: ["0"], label: "0", words: "clear the judgement, or skip the sample" },
   { action: "judge", keys: ["j"], label: "j", words: "judge samples one after another, or stop" },
   { action: "checkReward", keys: ["J"], label: "J", words: "check the reward: judge ten samples without seeing it" },
   { action: "share", keys: ["s"], label: "s", words: "share this sample: as a report in one file, or by a link" },
@@ -134,13 +134,13 @@ export const LIST_KEYS: readonly { label: string; words: string }[] = [
 export const FOCUSED_TOKEN_KEYS: readonly { label: string; words: string }[] = [
   { label: "← →", words: "the token before, the token after" },
   { label: "↑ ↓", words: "the token above, the token below" },
-  { label: "Esc", words: "let go of the token; again: leave the tokens" },
+  { label: "Esc", words: "deselect the token; again: leave the tokens" },
 ];
 
 /** Keys on the page of metrics, while a chart has the focus. */
 export const CHART_KEYS: readonly { label: string; words: string }[] = [
   { label: "Alt ←", words: "move the chart back" },
-  { label: "Alt →", words: "move the chart on" },
+  { label: "Alt →", words: "move the chart forward" },
 ];
 
 /**

@@ -51,9 +51,9 @@ function UnreadStep() {
     <Notice>
       <p>
         <b>
-          “<Text text={asked.slice(0, 60)} />” is no step:
+          “<Text text={asked.slice(0, 60)} />” is not a step:
         </b>{" "}
-        a step is a whole number.{step !== null && ` This is step ${figure(step)}; choose another above.`}
+        steps are whole numbers.{step !== null && ` This is step ${figure(step)}; choose another above.`}
       </p>
       <button type="button" class="action" onClick={() => (place.unreadStep.value = "")}>
         Close
@@ -104,7 +104,7 @@ function NoSuchSplit() {
       <State title="This run has no such split">
         <p>
           It has no samples of <Text text={split ?? ""} />
-          {step === null ? "" : `, neither at step ${figure(step)} nor at any other`}. Its splits:
+          {step !== null && " at any step"}. Its splits:
         </p>
         <ul>
           {session.run.splitChoices.value.map(({ name, first_step: first, last_step: last }) => (
@@ -127,11 +127,11 @@ function NoSuchRun() {
     <Alone heading="No such run">
       <State title="This run is not available">
         <p>
-          The server has no run named <code>{session.place.field.run.value}</code>. It may have been started with other
-          folders.
+          The server has no run named <code>{session.place.field.run.value}</code>. It may have been started with
+          different folders.
         </p>
         <p>
-          <a href={document.baseURI}>Show the runs it has</a>
+          <a href={document.baseURI}>Show its runs</a>
         </p>
       </State>
     </Alone>

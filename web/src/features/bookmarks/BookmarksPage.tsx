@@ -66,7 +66,7 @@ export function BookmarksPage() {
         />
         {choices.length > 0 && (
           <Segments
-            label="Of which runs"
+            label="Runs"
             options={choices}
             value={isAll ? "all" : "run"}
             choose={(value) => session.place.go({ all: value === "all" })}

@@ -234,7 +234,7 @@ export function CurveChart({
           title={
             isWhole
               ? "Fit the axis to the other points"
-              : `${far.join(", ")}. Beyond the edge, so that the rest is not flat: press to show all`
+              : `${far.join(", ")}. Off the axis, which fits the other points: press to show all`
           }
           onClick={() => showWhole(!isWhole)}
         >

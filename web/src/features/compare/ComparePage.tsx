@@ -43,11 +43,11 @@ export function ComparePage() {
       <ComparedRuns compared={compared} />
       {missing > 0 && (
         <p class="quiet">
-          {missing === 1 ? "One run" : `${missing} runs`} of the address {missing === 1 ? "is" : "are"} not open here.
+          {missing === 1 ? "One run" : `${missing} runs`} in the address {missing === 1 ? "is" : "are"} not open here.
         </p>
       )}
       {compared.length < 2 ? (
-        <State title="Which run to compare with?">
+        <State title="Choose a run to compare with">
           <p>
             Add one or more runs above, up to {MAX_OVER}. The address keeps them, and Metrics draws their curves too.
           </p>

@@ -34,7 +34,7 @@ function Compared({ item, isFirst }: { item: RunItem; isFirst: boolean }) {
     <>
       <RunName item={item} />
       {isFirst ? (
-        <small class="quiet">the others are compared with it</small>
+        <small class="quiet">the others are compared with this one</small>
       ) : (
         <a
           href={session.place.href(first)}

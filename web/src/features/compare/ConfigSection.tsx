@@ -40,9 +40,9 @@ export function ConfigSection({ compared }: { compared: readonly RunItem[] }) {
       <div class={style["tools"]}>
         <h2 id="compare-configs">Configuration</h2>
         <Segments
-          label="Which keys"
+          label="Keys"
           options={[
-            { value: "", label: `What differs${reply === null ? "" : ` ${figure(reply.differing)}`}` },
+            { value: "", label: `Differences${reply === null ? "" : ` ${figure(reply.differing)}`}` },
             { value: "all", label: `All keys${reply === null ? "" : ` ${figure(reply.keys)}`}` },
           ]}
           value={all ? "all" : ""}

@@ -17,7 +17,7 @@ export function NothingDiscarded() {
     <State title={to === undefined ? "Nothing was discarded" : `Nothing was discarded at step ${figure(step)}`}>
       {to === undefined ? (
         <p>
-          Of <Text text={split ?? ""} /> the files list no discarded sample. Not every trainer writes them.
+          The files list no discarded samples of <Text text={split ?? ""} />. Not every trainer writes them.
         </p>
       ) : (
         <p>

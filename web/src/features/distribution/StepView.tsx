@@ -70,7 +70,7 @@ export function StepView({ entries, of, beside, choose }: Props) {
     const entry = entries.find((one) => one.kind === "sample" && one.name === name);
     return harmless(entry?.title ?? name);
   };
-  if (own === "") return <State title="The samples of this run have no numbers" />;
+  if (own === "") return <State title="The samples of this run have no numeric values" />;
   const reply = loaded.value;
   return (
     <div class={style["view"]}>
@@ -82,7 +82,7 @@ export function StepView({ entries, of, beside, choose }: Props) {
           </select>
         </label>
         <label>
-          beside it
+          compared with
           <select
             class="field"
             value={other === "" ? NOTHING : other}

@@ -57,8 +57,8 @@ export function EvalsPage() {
       <Controls reply={reply} />
       {reply.evals.length === 0 ? (
         <p class={style["none"]}>
-          Training prompts that appear at several steps. Press one to read its answers step by step. The run has no
-          evaluation: none of its splits is named <code>eval/…</code>.
+          These training prompts appear at several steps. Press one to read its answers step by step. The run has no
+          evaluations: no split is named <code>eval/…</code>.
         </p>
       ) : (
         <AllScores evals={reply.evals} />
@@ -84,7 +84,7 @@ function Controls({ reply }: { reply: RunEvals | null }) {
           value={chosen}
           onChange={(event) => setEvalOptions(session, { metric: event.currentTarget.value, bar: "" })}
         >
-          <option value="">what fits each</option>
+          <option value="">default of each</option>
           {metrics.map((name) => (
             <option key={name} value={name}>
               {harmless(name)}

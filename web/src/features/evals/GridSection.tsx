@@ -22,7 +22,7 @@ const BETWEEN =
   "Compare two steps: between 80 and 90, a prompt is lost if it was answered correctly at 80 and no longer at 90";
 
 const SORTS: readonly [string, string][] = [
-  ["index", "as they came"],
+  ["index", "original order"],
   ["last", "share correct at the last step"],
   ["change", "change from first to last"],
   ["share", "share correct"],
@@ -54,7 +54,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
       <div class={style["bar"]}>
         <h2>Prompts by step</h2>
         <label>
-          <span class="hidden">Of which split</span>
+          <span class="hidden">Split of the grid</span>
           <select
             class="field"
             value={split}
@@ -68,7 +68,7 @@ export function GridSection({ split, splits }: { split: string; splits: readonly
           </select>
         </label>
         <label>
-          sorted by
+          sort by
           <select
             class="field"
             value={evalOption(session, "by") || "index"}
@@ -117,7 +117,7 @@ function Kinds({ reply, discarded }: { reply: PromptGrid; discarded: number }) {
   const all = KINDS.reduce((sum, [name]) => sum + (name === "unbeaten" ? 0 : (reply.counts[name] ?? 0)), 0);
   const shown = KINDS.filter(([name]) => (reply.counts[name] ?? 0) > 0 || name === chosen);
   return (
-    <div class={style["kinds"]} role="group" aria-label="Which prompts">
+    <div class={style["kinds"]} role="group" aria-label="Kinds of prompts">
       <button
         type="button"
         class="action"
@@ -139,11 +139,7 @@ function Kinds({ reply, discarded }: { reply: PromptGrid; discarded: number }) {
         </button>
       ))}
       {discarded > 0 && <span class="quiet">{count(discarded, "discarded sample")} included</span>}
-      {reply.once > 0 && (
-        <span class="quiet">
-          {count(reply.once, "prompt")} that occur at one step only {reply.once === 1 ? "is" : "are"} not here
-        </span>
-      )}
+      {reply.once > 0 && <span class="quiet">{count(reply.once, "prompt")} of a single step not shown</span>}
     </div>
   );
 }
@@ -207,7 +203,7 @@ function Content({ reply, query }: { reply: PromptGrid; query: Query }) {
       )}
       {open === undefined && (
         <p class={`quiet ${style["hint"]}`}>
-          Press a prompt to read its answers step by step, or a cell for those of one step.
+          Press a prompt to read its answers step by step, or a cell to read those of one step.
         </p>
       )}
     </div>
@@ -228,11 +224,11 @@ function Nothing({ reply, split }: { reply: PromptGrid; split: string }) {
     );
   }
   return split === "train" ? (
-    <State title="No training prompt occurs twice">
+    <State title="No training prompt appears twice">
       <p>
         {reply.once === 0
           ? "No sample here has a value yet."
-          : `Each of ${count(reply.once, "prompt")} occurs at one step only. Prompts that occur again appear here.`}
+          : `Each prompt (${figure(reply.once)}) appears at one step only. Those that appear again are listed here.`}
       </p>
     </State>
   ) : (

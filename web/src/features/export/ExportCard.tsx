@@ -22,7 +22,7 @@ const KINDS = [
   },
   { value: "jsonl", label: "JSON lines", title: "One object per line, for jq and programs" },
   { value: "parquet", label: "Parquet", title: "Columns with types, for pandas, polars and DuckDB" },
-  { value: "csv", label: "CSV", title: "For spreadsheets; an apostrophe protects what looks like a formula" },
+  { value: "csv", label: "CSV", title: "For spreadsheets; an apostrophe keeps text from being read as a formula" },
 ] as const;
 
 const PAIRS = {
@@ -33,7 +33,7 @@ const PAIRS = {
 
 const TEXTS = [
   { value: "whole", label: "Whole", title: "Prompt and response, read from the run's files" },
-  { value: "start", label: "Their starts", title: "As in lists: much faster for many samples" },
+  { value: "start", label: "Beginnings", title: "As in lists: much faster for many samples" },
 ] as const;
 
 const YES_NO = [
@@ -94,7 +94,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
       <div class={style["line"]}>
         <span>As</span>
         <Segments
-          label="Kind of file"
+          label="File format"
           options={of === "judgements" ? [...KINDS, PAIRS] : KINDS}
           value={kind}
           choose={setKind}

@@ -97,14 +97,14 @@ export function Looked({ reply }: { reply: RunFindings }) {
     [
       "samples scanned",
       scanned === samples ? figure(scanned) : `${figure(scanned)} of ${figure(samples)} (${percent(scanned, samples)})`,
-      "Of a large run, whole groups are taken at random, evenly over the steps",
+      "From a large run, whole groups are sampled at random, evenly over the steps",
     ],
-    ["groups with different rewards", figure(groups), "Only they can show what the reward pays for"],
+    ["groups with different rewards", figure(groups), "Only these can show what the reward pays for"],
     ["features tested", figure(tested), "Phrases of one to five words, and behaviours"],
     [
       "expected by chance",
       expected < FEW ? `< ${FEW}` : figure(expected),
-      `The number that chance alone would report, at |z| ≥ ${figure(least)}`,
+      `The number of findings from chance alone, at |z| ≥ ${figure(least)}`,
     ],
   ];
   return (
@@ -126,10 +126,10 @@ export function HowToRead({ meanings }: { meanings: Readonly<Record<string, stri
         <b>Evidence, not verdicts.</b> How to read this
       </summary>
       <p>
-        Siblings are the answers to one prompt at one step. A finding says that siblings with more of something got more
-        reward: the effect is what one use earns, z says by how many standard deviations that is off chance. Whether it
-        is a hack, only you can tell: read the samples. What all siblings do, and groups with equal rewards, show
-        nothing. In a phrase, # stands for any number.
+        Siblings are the answers to one prompt at one step. A finding says that siblings with more of something earned
+        more reward. The effect is what each use earns; z is its distance from chance, in standard deviations. Only you
+        can tell whether it is a hack: read the samples. Groups with equal rewards, and habits that all siblings share,
+        show nothing. In a phrase, # stands for any number.
       </p>
       <dl>
         {Object.entries(meanings).map(([name, words]) => (

@@ -147,9 +147,7 @@ describe("the page of findings", () => {
     expect(session.findings.found.value).toBeNull();
   });
   it("says of a run without findings what it could have shown, and while it is scanned how far that is", async () => {
-    expect((await page(reply({ findings: [] }))).textContent).toContain(
-      "The smallest effect that this run could have shown is 0.0615 reward for each use of a phrase",
-    );
+    expect((await page(reply({ findings: [] }))).textContent).toContain("only if each use earned at least 0.0615");
     session = createSession({ ...START, page: "findings", run: "r" });
     const host = await page(reply({ findings: [], pending: 50 }));
     expect(host.querySelector("progress")?.value).toBe(150);
@@ -174,7 +172,7 @@ describe("the page of findings", () => {
     expect(host.querySelectorAll("article")).toHaveLength(1);
     const aside = host.querySelector("section[aria-label='Not a hack'] li");
     expect(aside?.textContent).toMatch(/the same sentence repeatedAsked forAda, \d{4}-\d\d-\d\d/);
-    button(host, /Take back/).click();
+    button(host, /Undo/).click();
     await settled();
     expect(session.findings.suspects.value).toBe(1);
   });

@@ -108,8 +108,8 @@ function Nothing({ reply: { smallest, groups, note, pending } }: { reply: RunFin
   return (
     <State title="Nothing above threshold">
       <p>
-        The smallest effect that this run could have shown is {score(smallest)} reward for each use of a phrase that a
-        tenth of the samples have.
+        This run could reveal a phrase in a tenth of its samples only if each use earned at least {score(smallest)}{" "}
+        reward.
       </p>
     </State>
   );

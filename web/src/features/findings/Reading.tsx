@@ -44,7 +44,7 @@ export function Reading({ of, reply: { run, correct } }: { of: Finding; reply: R
   const choices = choicesOf(of, correct !== "");
   const [value, choose] = useState("");
   const now = choices.find((one) => one.value === value) ?? choices[0];
-  if (now === undefined) return <p class="quiet">No sample with stored words shows it.</p>;
+  if (now === undefined) return <p class="quiet">No indexed sample shows it.</p>;
   return (
     <div class={style["reading"]}>
       <Segments label="Samples to read" options={choices} value={now.value} choose={choose} />

@@ -79,7 +79,7 @@ export function Aside({ run, all }: { run: string; all: readonly Finding[] }) {
               <span>{harmless(why)}</span>
               <span class="quiet">{harmless(by.join(", "))}</span>
               <button type="button" class="action" onClick={() => setAside(run, name, null)}>
-                Take back<span class="hidden">: {harmless(one.title)}</span>
+                Undo<span class="hidden">: {harmless(one.title)}</span>
               </button>
             </li>
           );

@@ -79,7 +79,7 @@ function Figures({ items, total }: { items: readonly SampleItem[]; total: number
         </div>
       )}
       {mean !== null && (
-        <div title={`over ${count(rewards.length, "finite reward")}${isBeside ? " of what was trained on" : ""}`}>
+        <div title={`Mean of ${count(rewards.length, "finite reward")}${isBeside ? " of trained samples" : ""}`}>
           <dt>Reward</dt>
           <dd style={{ color: inkOf(session.columns.scale("reward"), mean) }}>{score(mean)}</dd>
           <dd class={style["more"]}>
@@ -145,7 +145,7 @@ function Against({ items }: { items: readonly SampleItem[] }) {
   return (
     <p class={style["against"]}>
       <label>
-        {isDiff ? "Words that differ between" : "Compared with"}{" "}
+        {isDiff ? "Differences between" : "Compared with"}{" "}
         <select
           class="field"
           value={reply.against}

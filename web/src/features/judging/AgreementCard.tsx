@@ -131,7 +131,7 @@ const percent = (share: number | null): string => (share === null ? "?" : `${fig
 function Cell({ cell, split, close }: { cell: AgreementCell; split: string; close: () => void }) {
   const session = useSession();
   const agrees = (cell.judgement === "good") === (cell.reward === "high");
-  const note = agrees ? "agrees" : cell.judgement === "bad" ? "paid, but bad" : "good, but not paid";
+  const note = agrees ? "agrees" : cell.judgement === "bad" ? "rewarded, but bad" : "good, but not rewarded";
   if (cell.samples === 0) return <span class={style["none"]}>0</span>;
   const place: Partial<Place> = {
     page: "rollouts",

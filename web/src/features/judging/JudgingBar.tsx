@@ -9,9 +9,9 @@ import { titleOf } from "./words";
 import style from "./JudgingBar.module.css";
 
 const ORDERS: readonly { value: Order; label: string }[] = [
-  { value: "random", label: "At random" },
-  { value: "strata", label: "Low and high rewards in turn" },
-  { value: "disagreement", label: "Most in doubt first" },
+  { value: "random", label: "Random order" },
+  { value: "strata", label: "Alternating low and high rewards" },
+  { value: "disagreement", label: "Most uncertain first" },
 ];
 
 const KEYS = [
@@ -75,12 +75,12 @@ export function JudgingBar({ queue }: { queue: Queue }) {
             <button
               type="button"
               class="action"
-              title="How often the reward agrees with what you judged"
+              title="How often the reward agrees with your judgements"
               onClick={() => void judging.agree()}
             >
               Agreement
             </button>
-            <button type="button" class="action" title="Save what you judged" onClick={() => openExport("judgements")}>
+            <button type="button" class="action" title="Save your judgements" onClick={() => openExport("judgements")}>
               Export
             </button>
           </>

@@ -37,7 +37,7 @@ export function List() {
             type="button"
             class="action"
             aria-pressed={session.view.isWide.value}
-            title={session.view.isWide.value ? "Show the sample beside the table" : "Cover the sample"}
+            title={session.view.isWide.value ? "Show the sample beside the table" : "Use the full width"}
             onClick={() => (session.view.isWide.value = !session.view.isWide.value)}
           >
             Wide
@@ -105,14 +105,10 @@ export function Total() {
       : (session.steps.reply.value?.discarded[session.steps.index.value] ?? 0);
   return (
     <>
-      {list.mode === "groups" ? (
-        <span>{`${count(list.rows, "group")} · ${words}`}</span>
-      ) : (
-        <span>{words}</span>
-      )}
+      {list.mode === "groups" ? <span>{`${count(list.rows, "group")} · ${words}`}</span> : <span>{words}</span>}
       {list.pending > 0 && (
-        <span class="quiet" title="Their texts have not been read yet: they count as missing">
-          {` · ${figure(list.pending)} not derived yet`}
+        <span class="quiet" title="Their texts have not been read yet, so these samples do not match">
+          {` · ${figure(list.pending)} not read yet`}
         </span>
       )}
       {discards > 0 && (

@@ -25,7 +25,7 @@ const MOST = 200;
 export function Gear({ mode }: { mode: Mode }) {
   return (
     <Popover
-      label="What the list shows"
+      label="List options"
       title="Columns, previews, export"
       buttonClass={`action ${style["gear"]}`}
       button={<Icon sign="settings" size={16} />}
@@ -93,8 +93,8 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
                 <button
                   type="button"
                   class="action"
-                  aria-label={`${session.columns.label(name)} further forward`}
-                  title="Further forward"
+                  aria-label={`Move ${session.columns.label(name)} up`}
+                  title="Move up"
                   onClick={() => session.view.chooseColumns(forward(chosen, at))}
                 >
                   ↑
@@ -108,12 +108,12 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
       </fieldset>
       {mode !== "table" && !isUsual && (
         <button type="button" class="action" onClick={() => session.view.chooseColumns(null)}>
-          The usual columns
+          Restore default columns
         </button>
       )}
       {mode !== "table" && (
         <div class={style["line"]}>
-          <span>Samples show their</span>
+          <span>Preview the</span>
           <Segments
             label="Preview"
             options={PREVIEWS}

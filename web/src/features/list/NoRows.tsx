@@ -118,8 +118,8 @@ export function Empty({ list }: { list: Listing }) {
     return (
       <State title="No sample matches the filter">
         <p>
-          {list.scope.step === null ? "The scope" : `Step ${figure(list.scope.step)}`} holds {figure(list.of)} samples,
-          none with <code>{list.scope.where}</code>.
+          {list.scope.step === null ? "This range of steps" : `Step ${figure(list.scope.step)}`} has{" "}
+          {count(list.of, "sample")}, none with <code>{list.scope.where}</code>.
         </p>
         {list.reasons.map((reason) => (
           <p key={reason}>
@@ -147,7 +147,7 @@ export function Empty({ list }: { list: Listing }) {
       <State title={`No sample was trained on at step ${figure(step)}`}>
         <p>
           <a href={session.place.href({ discarded: true })} onClick={session.place.onLink({ discarded: true })}>
-            {count(discards, "sample")} of it were discarded
+            {count(discards, "sample")} of this step {discards === 1 ? "was" : "were"} discarded
           </a>
         </p>
       </State>
@@ -157,7 +157,7 @@ export function Empty({ list }: { list: Listing }) {
   return (
     <State title={list.scope.step === null ? "No samples in these steps" : `No samples at step ${figure(step)}`}>
       <p>
-        <Text text={split ?? ""} /> holds nothing {list.scope.step === null ? "there" : "for this step"}.
+        <Text text={split ?? ""} /> has no samples {list.scope.step === null ? "there" : "at this step"}.
       </p>
       {newest !== null && !isInScope && (session.steps.reply.value?.steps.length ?? 0) > 0 && (
         <p>

@@ -93,7 +93,7 @@ export function SortField() {
         <button
           type="button"
           class="action"
-          title={harmless(`Sort by ${wordsOf(session, named)}, which the filter names: the greatest first`)}
+          title={harmless(`Sort by ${wordsOf(session, named)}, as in the filter: greatest first`)}
           onClick={() => session.place.go({ sort: named, descending: true })}
         >
           <span class="clip">by {harmless(fieldOf(session, named))}</span>

@@ -12,12 +12,7 @@ export function News() {
   return (
     <span class={style["news"]} aria-live="polite">
       {isSaid && samples > 0 && (
-        <button
-          type="button"
-          class="action strong"
-          title="Bring the list up to date"
-          onClick={() => void session.live.showNew()}
-        >
+        <button type="button" class="action strong" title="Update the list" onClick={() => void session.live.showNew()}>
           {count(samples, "new sample")}
         </button>
       )}

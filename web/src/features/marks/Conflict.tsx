@@ -12,7 +12,7 @@ import style from "./Conflict.module.css";
 
 /** Closing the card keeps the other change, which is stored already. */
 function keepTheirs(): void {
-  if (conflict.peek() !== null) announce("Kept the other change");
+  if (conflict.peek() !== null) announce("The other change was kept");
   void resolve("theirs");
 }
 

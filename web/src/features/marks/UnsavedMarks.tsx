@@ -20,7 +20,7 @@ export function UnsavedMarks() {
         Try again
       </button>
       <button type="button" class="action" onClick={dropUnsaved}>
-        Let go
+        Discard
       </button>
     </Notice>
   );
@@ -28,5 +28,5 @@ export function UnsavedMarks() {
 
 function named({ kind, name }: Subject): string {
   if (kind === "layout") return "The layout of the charts";
-  return kind === "run" ? "What you added to the run" : `What you added to ${name}`;
+  return kind === "run" ? "Your change to the run" : `Your change to ${name}`;
 }

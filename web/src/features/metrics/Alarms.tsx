@@ -59,9 +59,7 @@ export function Alarms({ found, layout }: { found: Found; layout: Layout }) {
       )}
       {waiting > 0 && found.error === null ? (
         <p class={style["quiet"]} role="status">
-          <span class={style["loading"]}>
-            The rules look at the curves{isAlone ? "" : ` of ${count(waiting, "run")}`} …
-          </span>
+          <span class={style["loading"]}>Checking the curves{isAlone ? "" : ` of ${count(waiting, "run")}`} …</span>
         </p>
       ) : (
         alarms.length === 0 &&

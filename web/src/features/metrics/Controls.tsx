@@ -56,7 +56,7 @@ export function Controls({ layout, views, children }: Props) {
           set={({ band = "" }) => setOption(session, { band })}
         />
       </div>
-      <label title="A logarithmic scale of values, without zero and below">
+      <label title="A logarithmic scale, which leaves out zero and below">
         <input
           type="checkbox"
           checked={isLog(asked)}

@@ -11,10 +11,10 @@ import { Popover } from "../../ui/overlay/Popover";
 import style from "./Layout.module.css";
 
 const WORDS = {
-  usual: "The page chose these charts. Add, move or rename one, and the layout is yours.",
+  usual: "Default charts. Add, move or rename one to make the layout yours.",
   mine: "Your layout of this run. It is kept with your notes and is the same in every browser.",
-  link: "The layout of the link that you followed. Your own stays as it is.",
-  look: "Your layout, and charts that you are looking at. They are not kept unless you keep them.",
+  link: "The layout of the link you followed. Your own is unchanged.",
+  look: "Your layout, with charts that you have not saved.",
 };
 
 const NAMES = { usual: "usual", mine: "mine", link: "of the link", look: "not kept" };
@@ -71,10 +71,10 @@ function Choices({ entries, whose, close }: Props) {
       {(whose === "link" || whose === "look") && (
         <>
           <button type="button" class="action" onClick={then(() => layout.keep(charts))}>
-            Keep it as mine
+            Save as my layout
           </button>
           <button type="button" class="action" onClick={then(() => layout.back())}>
-            {layout.own.value === null ? "Restore default charts" : "Back to mine"}
+            {layout.own.value === null ? "Restore default charts" : "Back to my layout"}
           </button>
         </>
       )}

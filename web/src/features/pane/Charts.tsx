@@ -191,7 +191,7 @@ function Line({
         {name}
       </span>
       <b>{score(value, none)}</b>
-      {isOver && <TakeOut item={item} from=" of the chart" />}
+      {isOver && <TakeOut item={item} from=" from the chart" />}
     </li>
   );
 }

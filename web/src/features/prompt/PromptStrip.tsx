@@ -144,7 +144,7 @@ function Picks() {
   return (
     <select
       class={style["pick"]}
-      aria-label="Which answer of each step"
+      aria-label="Answer of each step"
       value={session.prompt.pick.value}
       onChange={(event) => {
         const chosen = PICKS.find(([name]) => name === event.currentTarget.value);
@@ -187,7 +187,7 @@ function Differences() {
       type="button"
       class={`action ${style["differences"]}`}
       aria-pressed={render.value.differences}
-      title={refused === "" ? `Marks the words that the answer of step ${figure(before.step)} lacks` : refused}
+      title={refused === "" ? `Marks words that are not in the answer of step ${figure(before.step)}` : refused}
       onClick={() => chooseRender({ differences: !render.value.differences })}
     >
       {render.value.differences && refused !== ""

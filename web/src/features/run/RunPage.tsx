@@ -61,8 +61,8 @@ export function RunPage() {
       </p>
       {last.superseded > 0 && (
         <p>
-          {count(last.superseded, "sample")} of steps recorded again {last.superseded === 1 ? "does" : "do"} not count:
-          the newest launch does.
+          {count(last.superseded, "sample")} left out: a later launch recorded{" "}
+          {last.superseded === 1 ? "its step" : "their steps"} again.
         </p>
       )}
       <Config config={last.config} />
@@ -101,7 +101,7 @@ function Checkpoints({ checkpoints }: { checkpoints: readonly Checkpoint[] }) {
                 <th>name</th>
                 <th>step</th>
                 <th>where</th>
-                <th>with it</th>
+                <th>also there</th>
               </tr>
             </thead>
             <tbody>

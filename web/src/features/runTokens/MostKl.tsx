@@ -67,7 +67,11 @@ export function MostKl() {
                 <td>{score(word.kl)}</td>
                 <td>{score(word.mean_kl, "–")}</td>
                 <td>{score(word.probability, "–")}</td>
-                <td title={word.is_exact ? undefined : "At least: too rare for the index in some files"}>
+                <td
+                  title={
+                    word.is_exact ? undefined : "At least this many: the token is too rare for the index in some files"
+                  }
+                >
                   {figure(word.tokens)}
                   {!word.is_exact && "+"}
                 </td>

@@ -174,7 +174,7 @@ export function RunsPage() {
         <p role="status" class={style["none"]}>
           {text.trim() === ""
             ? "All runs are hidden."
-            : "No run matches in its name, format, path, note or configuration."}
+            : "No run has this in its name, format, path, note or configuration."}
         </p>
       )}
       {left > 0 && (

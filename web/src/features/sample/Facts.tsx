@@ -69,7 +69,7 @@ export function Facts({ reply, isBrief = false }: Props) {
       )}
       {isOpen && dull > 0 && (
         <button type="button" class={`action ${style["more"]}`} onClick={() => showWhole(!isWhole)}>
-          {isWhole ? "Without zeros and constants" : `Zeros and constants: ${figure(dull)}`}
+          {isWhole ? "Hide zeros and constants" : `Zeros and constants: ${figure(dull)}`}
         </button>
       )}
       {(hides || isOpen || facts.length > FOLDED) && (

@@ -134,12 +134,12 @@ export function SettingsPage() {
           </label>
         </section>
         {isAdmin.value && <Cache />}
-        <section class={style["section"]} aria-label="What you add">
-          <h2>What you add</h2>
+        <section class={style["section"]} aria-label="Your data">
+          <h2>Your data</h2>
           {isTeam.value && (
             <p>
               You are <Text text={user.value} />, with the role {role.value} on this server.
-              {!mayWrite.value && " What you choose lasts for this visit."}
+              {!mayWrite.value && " Your choices last for this visit."}
               {logout.value !== "" && (
                 <>
                   {" "}

@@ -72,7 +72,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
     if (owner !== null && getComputedStyle(panel).position === "fixed") raise(owner);
     const observer = new ResizeObserver(() => {
       if (getComputedStyle(panel).position !== "fixed") {
-        const pane = panel.closest("[data-scroll]")?.getBoundingClientRect();
+        const pane = paneOf(panel)?.getBoundingClientRect();
         panel.style.maxWidth = pane === undefined ? "" : `${pane.width - 2 * EDGE_PX}px`;
         const { left, width } = panel.getBoundingClientRect();
         const plain = left - (Number.parseFloat(panel.style.translate) || 0);
@@ -137,9 +137,15 @@ export function placeBeside(
   return before >= low ? before : plain;
 }
 
+/** The pane around an element, which scrolls. */
+function paneOf(element: Element): Element | null {
+  let pane = element.parentElement;
+  while (pane !== null && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;
+  return pane;
+}
+
 /** Scrolls only the pane around it: `scrollIntoView` would also move the frame of the page. */
 function raise(owner: Element): void {
-  let pane = owner.parentElement;
-  while (pane !== null && !/auto|scroll/.test(getComputedStyle(pane).overflowY)) pane = pane.parentElement;
+  const pane = paneOf(owner);
   if (pane !== null) pane.scrollTop += owner.getBoundingClientRect().top - pane.getBoundingClientRect().top - EDGE_PX;
 }

@@ -16,5 +16,5 @@ export const group: ChartKind = {
   figure: "share of groups",
   bounds: () => [0, 1],
   isOfSplit: true,
-  none: "No group of this run has several rewards.",
+  none: "No group of this run has more than one reward.",
 };

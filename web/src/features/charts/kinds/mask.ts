@@ -8,5 +8,5 @@ export const mask: ChartKind = {
   figure: "share of the update",
   bounds: () => [0, 1],
   isOfSplit: true,
-  none: "No sample of this run has the logprobs that the rule compares.",
+  none: "No sample of this run has the logprobs that this rule needs.",
 };

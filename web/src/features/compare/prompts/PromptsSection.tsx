@@ -49,7 +49,7 @@ export function PromptsSection({ compared }: { compared: readonly RunItem[] }) {
               label: "Largest difference",
               title: "Between the highest and the lowest mean reward",
             },
-            { value: "order", label: "As they came" },
+            { value: "order", label: "Original order" },
           ]}
           value={sort}
           choose={(order) => setOptions(session, { order: order === "order" ? order : "" })}
@@ -93,9 +93,9 @@ function Table({ reply, compared }: TableProps) {
     <>
       <p class="quiet" role="status">
         {reply.total === 0
-          ? "No two of these runs have a prompt in common at this step. Choose another step or split above."
+          ? "None of these runs share a prompt at this step. Choose another step or split above."
           : `${count(reply.total, "prompt")} that at least two of the runs answered.`}
-        {reply.is_cut && " Not all prompts of the step were compared: there are too many."}
+        {reply.is_cut && " The step has too many prompts to compare them all."}
       </p>
       {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- it scrolls */}
       <div class={style["scroll"]} role="region" aria-label="Prompts by run" tabIndex={0}>

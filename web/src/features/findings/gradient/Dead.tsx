@@ -19,16 +19,13 @@ export function Dead({
   const shares = steps.map((one) => one.dead / one.groups);
   const most = Math.max(...shares, 0.01);
   const [first] = samples;
-  if (single === groups)
-    return (
-      <p>{count(groups, "group")} of one sample: without siblings, nothing is better or worse, and nothing pulls.</p>
-    );
+  if (single === groups) return <p>{count(groups, "group")} of one sample: without siblings, there is no gradient.</p>;
   return (
     <div class={style["dead"]}>
       <p>
         {count(trained, "trained sample")}
-        {discarded > 0 && `, without ${figure(discarded)} discarded, which count in groups alone`}.{" "}
-        <b>{figure(dead)}</b> of {figure(groups)} groups ({percent(dead / groups, 1)}) have equal rewards
+        {discarded > 0 && `, and ${figure(discarded)} discarded, which count only within groups`}. <b>{figure(dead)}</b>{" "}
+        of {figure(groups)} groups ({percent(dead / groups, 1)}) have equal rewards
         {single > 0 && ` (${figure(single)} have one sample)`}, and no gradient.{" "}
         {first !== undefined && (
           <>

@@ -52,10 +52,10 @@ describe("data quality", () => {
       expect.stringContaining("sample=train/4/a/1"),
     ]);
     expect(host.querySelector("summary")?.textContent).toBe(
-      "2 rules checked over 1,200 samples, of which lint read 64 whole, evenly over the steps; 1 not checked",
+      "2 rules checked over 1,200 samples; 64 of them read in full, evenly over the steps; 1 not checked",
     );
     expect((await page({ ...REPLY, discarded: 7 })).querySelector("summary")?.textContent).toContain(
-      "over 1,200 samples, 7 discarded ones included, of which",
+      "over 1,200 samples, including 7 discarded; ",
     );
     expect(host.querySelector("li")?.textContent).toBe("Not checked: policy_lag, for the samples name no version.");
     expect(vi.mocked(findingsApi.askLint).mock.lastCall?.[1]).toEqual({ split: "train", step_min: "3", step_max: "" });

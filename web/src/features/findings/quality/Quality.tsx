@@ -57,8 +57,8 @@ function Rule({ of }: { of: BrokenRule }) {
 }
 
 function Rules({ reply: { broken, unchecked, checked, samples, discarded, read } }: { reply: RunLint }) {
-  const part = read < samples ? `, of which lint read ${figure(read)} whole, evenly over the steps` : "";
-  const unused = discarded === 0 ? "" : `, ${figure(discarded)} discarded ones included`;
+  const part = read < samples ? `; ${figure(read)} of them read in full, evenly over the steps` : "";
+  const unused = discarded === 0 ? "" : `, including ${figure(discarded)} discarded`;
   const all = `${count(checked.length, "rule")} checked over ${count(samples, "sample")}${unused}${part}`;
   const not = unchecked.length === 0 ? "" : `; ${figure(unchecked.length)} not checked`;
   return (

@@ -115,12 +115,13 @@ export function ColumnHead({
 
 function Verdict({ answer, other, to }: { answer: MemberText; other: string; to: () => void }) {
   const { verdict, parts_at: at } = answer;
-  if (verdict === "self") return <span>the others are compared with it</span>;
-  if (verdict === "same") return <span>says the same as {other}</span>;
-  if (verdict === "alike") return <span>says the same as {other} as far as they are compared</span>;
-  if (verdict === "ends") return <span>ends where {other} goes on</span>;
+  if (verdict === "self") return <span>the one the others are compared with</span>;
+  if (verdict === "same") return <span>is identical to {other}</span>;
+  if (verdict === "alike") return <span>is identical to {other} in the compared part</span>;
+  if (verdict === "ends") return <span>stops where {other} continues</span>;
   if (verdict !== "parts") return null;
-  const words = at === 0 ? `differs from ${other} at once` : `differs from ${other} after ${count(at, "character")}`;
+  const words =
+    at === 0 ? `differs from ${other} from the start` : `differs from ${other} after ${count(at, "character")}`;
   if (answer.pieces.every(({ own }) => own === "")) return <span>{words}</span>; // that place is not loaded
   return (
     <button type="button" class="action" title="Go to that place" onClick={to}>

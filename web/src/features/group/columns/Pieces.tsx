@@ -63,7 +63,7 @@ function Parting({ text }: { text: string }) {
   const [word = ""] = WORD.exec(text) ?? [];
   return (
     <>
-      <mark class={style["parting"]} title="Here they part">
+      <mark class={style["parting"]} title="They differ from here">
         <Text text={word} />
       </mark>
       <Text text={text.slice(word.length)} />

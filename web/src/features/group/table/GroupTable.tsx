@@ -68,7 +68,7 @@ export function GroupTable() {
               {`Show ${figure(only.length)} side by side`}
             </button>
             <button type="button" class="action" onClick={() => session.place.go({ only: [] }, "replace")}>
-              Choose none
+              Clear
             </button>
           </>
         )}

@@ -12,10 +12,10 @@ export function FigureSelect({ chart, alter }: { chart: Chart; alter: Change }) 
   if (figures.length === 0) return null;
   return (
     <div class={style["x"]}>
-      draws
+      draw
       <select
         class="field"
-        aria-label="What it draws for each step"
+        aria-label="Statistic of each step"
         value={now}
         onChange={({ currentTarget }) => alter({ figure: currentTarget.value === "mean" ? "" : currentTarget.value })}
       >

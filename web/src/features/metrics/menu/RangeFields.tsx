@@ -50,7 +50,7 @@ export function RangeFields({ low, high, isShare, alter }: Props) {
   return (
     <>
       <div class={style["range"]}>
-        y {field("low", "Least value of the axis")} to {field("high", "Greatest value of the axis")} {isShare && "%"}
+        y {field("low", "Lowest value of the axis")} to {field("high", "Highest value of the axis")} {isShare && "%"}
       </div>
       <p id={trouble} class={style["refusal"]} role="alert">
         {why}

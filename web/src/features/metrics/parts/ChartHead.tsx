@@ -103,8 +103,8 @@ export function ChartHead({
         <button
           type="button"
           class={`action ${style["tool"]} ${style["away"]}`}
-          aria-label={`Take ${title} away`}
-          title="Take away"
+          aria-label={`Remove ${title}`}
+          title="Remove"
           onClick={tools.remove}
         >
           ×

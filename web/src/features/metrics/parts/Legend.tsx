@@ -28,8 +28,8 @@ export function Legend({ rows, show, part }: Props) {
           <button
             type="button"
             class="action"
-            aria-label={`Take ${row.title} out of the chart`}
-            title="Take out"
+            aria-label={`Remove ${row.title} from the chart`}
+            title="Remove"
             onClick={() => part(row.text)}
           >
             ×

@@ -16,7 +16,7 @@ export function TakenAway() {
     <div role="status" class={style["taken"]}>
       {taken !== null && (
         <p>
-          <span class="clip">{harmless(taken.title)} is taken away.</span>
+          <span class="clip">{harmless(taken.title)} was removed.</span>
           <button type="button" class="action" onClick={() => layout.bringBack()}>
             Undo
           </button>
@@ -29,7 +29,7 @@ export function TakenAway() {
             Keep
           </button>
           <button type="button" class="action" onClick={() => layout.endLook()}>
-            Take away
+            Remove
           </button>
         </p>
       )}

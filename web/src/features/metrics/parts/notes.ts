@@ -48,7 +48,7 @@ const ownSettings = ({ look }: Chart): string =>
 export const basesOf = (rows: readonly Row[], curves: Curves, pointed: number | null): string[] =>
   rows.flatMap(({ title, entry, lines }, i) => {
     const place = placeOf(lines[0]?.curve ?? null, pointed);
-    const words = samplesAt(curves?.[i]?.[0]?.data, place, neededBy(entry.chart));
+    const words = samplesAt(curves?.[i]?.[0]?.data, place, neededBy(entry));
     if (words === "") return [];
     return rows.length > 1 ? [`${title}: ${words}`] : [words];
   });

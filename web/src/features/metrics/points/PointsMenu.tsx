@@ -22,7 +22,7 @@ export function PointsMenu() {
   return (
     <Popover
       label="Points of the charts"
-      title="Which points all charts draw"
+      title="Points that all charts draw"
       button={words === "" ? "Outliers and range ▾" : `Points ${words} ▾`}
       buttonClass={`action ${style["points"]}`}
     >
@@ -48,7 +48,7 @@ export function PointsFields({ asked, set }: { asked: Asked; set: Change }) {
         Ignore outliers
       </label>
       <label class={style["inner"]}>
-        further than
+        beyond
         <TypedField
           class="field"
           type="number"

@@ -122,7 +122,7 @@ function Row({ item, isFirst, isAlone, isGrouped, steps, last, differences }: Pr
       {!isAlone && (
         <p class={style["differences"]}>
           <span title={differences?.whole}>{differences?.short}</span>
-          {!isFirst && <TakeOut item={item} from=" of the charts" />}
+          {!isFirst && <TakeOut item={item} from=" from the charts" />}
         </p>
       )}
     </li>

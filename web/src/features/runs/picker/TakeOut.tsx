@@ -11,8 +11,8 @@ export function TakeOut({ item, from, class: name }: { item: RunItem; from: stri
     <button
       type="button"
       class={`action ${name ?? ""}`}
-      aria-label={`Take ${nameOf(item)} out${from}`}
-      title="Take it out"
+      aria-label={`Remove ${nameOf(item)}${from}`}
+      title="Remove"
       onClick={() => session.overlays.toggle(item.id)}
     >
       ×

@@ -160,7 +160,7 @@ function UpdateLine({ tokens, token }: { tokens: TokenSample; token: number }) {
   if (words === "") return null;
   const advantage = tokens.trained[token] === 0 ? undefined : advantageOf(tokens, token);
   return (
-    <div title="By the sign of the advantage and the chosen masks; the form Update computes it">
+    <div title="By the sign of the advantage and the chosen masks; the Update view computes it">
       <dt>This update</dt>
       <dd data-sign={signOf(advantage)}>{harmless(words)}</dd>
     </div>

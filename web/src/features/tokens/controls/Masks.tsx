@@ -22,7 +22,7 @@ export function Masks() {
   return (
     <Popover
       label="Masks:"
-      title="The rules that mark what they take out of the loss"
+      title="Rules that mark the tokens they take out of the loss"
       buttonClass={`action ${style["rules"]}`}
       button={<Chosen />}
     >

@@ -31,7 +31,7 @@ const WEIGHTS: readonly { value: UpdateWeights; words: string }[] = [
   { value: "sequence_mean", words: "samples equally" },
 ];
 
-const EFFECTIVE = "As many samples of the current policy hold the same information, by the ratios of the sequences";
+const EFFECTIVE = "Effective sample size, from the importance ratios of the sequences";
 
 /** The answer about a sample has no samples and groups of its own. */
 type Sums = Pick<UpdateReply, "whole" | "by_role" | "by_string" | "by_position"> & Partial<UpdateReply>;
@@ -103,13 +103,13 @@ const ROWS: readonly { name: string; title: string; words: (share: Share) => str
   { name: "pushed down", title: WHOLE, words: ({ down }) => percent(down) },
   {
     name: "lost",
-    title: `What the tokens that the rule masks or clips would have added. ${WHOLE}`,
+    title: `The update that masked or clipped tokens would have added. ${WHOLE}`,
     words: ({ lost }) => percent(lost),
   },
   { name: "trained tokens", title: "The tokens under the loss mask", words: ({ tokens }) => figure(tokens) },
   {
     name: "masked or clipped",
-    title: "The tokens that the rule clips or masks, as a share of the trained ones",
+    title: "Tokens that the rule masks or clips, as a share of the trained tokens",
     words: ({ takenOut, tokens }) => some(takenOut, tokens),
   },
   {

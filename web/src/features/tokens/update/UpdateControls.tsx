@@ -30,11 +30,11 @@ export function UpdateControls({ tokens }: { tokens: TokenSample }) {
     <div class={control["group"]} role="group" aria-label="What the step does">
       <RuleField place={0} label="Rule" chosen={first} />
       <Sums found={found ?? null} />
-      {update.rules.value.length > 1 && <RuleField place={1} label="compare with" chosen={second} />}
+      {update.rules.value.length > 1 && <RuleField place={1} label="Compare with" chosen={second} />}
       {second !== undefined && <Sums found={other ?? null} />}
       <Popover
         label="Thresholds:"
-        title="The thresholds of the rules, and what the update is"
+        title="Thresholds of the rules, and the definition of the update"
         buttonClass="action"
         button={
           <>
@@ -72,9 +72,9 @@ function About({ tokens, first }: { tokens: TokenSample; first: ChosenUpdate }) 
       {harmless(first.rule.title)}: {harmless(first.rule.about)}.{" "}
       {first.rule.is_of_run
         ? `The run was trained with it (${harmless(first.rule.read_from)}).`
-        : "The run's configuration names no rule, or another one."}{" "}
+        : "The run's configuration does not name this rule."}{" "}
       {momentOf(new Set(tokens.series.map(({ name }) => name)))}
-      {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds alone.`}
+      {isAlone() && ` This report holds ${ofRules(update.rules.value.length)} with these thresholds only.`}
     </p>
   );
 }
