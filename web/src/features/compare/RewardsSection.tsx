@@ -62,7 +62,7 @@ function Verdicts({ compared, split }: { compared: readonly RunItem[]; split: st
       {able.length > 1 && <VerdictsOf compared={able} split={split} />}
       {unable.length > 0 && (
         <p class="quiet">
-          <Text text={`Without ${split === EVALS ? "an evaluation" : split}: ${unable.map(nameOf).join(", ")}`} />
+          <Text text={`No ${split === EVALS ? "evaluation" : `${split} split`} in ${unable.map(nameOf).join(", ")}.`} />
         </p>
       )}
     </>

@@ -24,8 +24,8 @@ export function Dead({
     <div class={style["dead"]}>
       <p>
         {count(trained, "trained sample")}
-        {discarded > 0 && `, and ${figure(discarded)} discarded, which count only within groups`}. <b>{figure(dead)}</b>{" "}
-        of {figure(groups)} groups ({percent(dead / groups, 1)}) have equal rewards
+        {discarded > 0 && `, ${figure(discarded)} discarded (counted in groups only)`}. <b>{figure(dead)}</b> of{" "}
+        {figure(groups)} groups ({percent(dead / groups, 1)}) have equal rewards
         {single > 0 && ` (${figure(single)} have one sample)`}, and no gradient.{" "}
         {first !== undefined && (
           <>
