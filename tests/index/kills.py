@@ -36,9 +36,8 @@ def kill_workers(run: Path, index_dir: Path, kills: int, seed: int = 0) -> int:
                     with contextlib.suppress(ProcessLookupError):  # the worker of the last kill, reaped since
                         os.kill(rng.choice(pids), signal.SIGKILL)
                         done += 1
-            if done < kills:
-                opened.rebuild()
-                forget(index_dir)
+        if done < kills:
+            forget(index_dir)
     with tempfile.TemporaryDirectory() as undisturbed:
         made, expected = indexed(run, index_dir), indexed(run, Path(undisturbed))
     others = sorted(name for name in made.keys() | expected.keys() if made.get(name) != expected.get(name))

@@ -392,19 +392,6 @@ def test_what_is_left_behind_goes_after_a_while(tmp_path: Path) -> None:
         assert [path for path in own.parent.iterdir() if DERIVED.ending not in path.name] == [own]
 
 
-def test_a_cleared_index_has_its_packs_made_anew(tmp_path: Path) -> None:
-    relax_run(tmp_path / "run", steps=8)
-    with settled(tmp_path / "run", tmp_path / "index", follow=True) as library:
-        run = library.runs[0]
-        (old,) = used(run)
-        (path,) = files(tmp_path / "index")
-        path.write_bytes(b"not to be kept")
-        library.clear()
-        eventually(lambda: len(used(run)) == 1 and used(run)[0] is not old, within_s=20)
-        assert query.samples(run, SampleQuery(sort="reward")).total == 64
-        assert path.stat().st_size > 100
-
-
 def test_where_room_is_short_no_packs_are_written_and_nothing_is_told_again_and_again(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=8)
     clock = SteppedClock()
@@ -502,28 +489,6 @@ def test_what_has_just_changed_is_not_packed(tmp_path: Path, monkeypatch: pytest
         clock.until(lambda: query.samples(run, SampleQuery(sort="reward")).total == 96)
         clock.pass_by(10.0)
         assert [pack.members for pack in used(run)] == [8]
-
-
-@pytest.mark.parametrize("inline", [0, 1000])
-def test_an_index_may_be_cleared_while_it_is_packed(tmp_path: Path, inline: int) -> None:
-    relax_run(tmp_path / "run", steps=30)
-    with settled(tmp_path / "run", tmp_path / "index") as library:
-        for path in files(tmp_path / "index"):
-            path.unlink()
-        for turn in range(1, 4):
-            executor = InlineExecutor(inline, library.executor)
-            idle = compaction.Packs(library.runs[0].catalog, executor, library.budget)
-            idle.take_up({})
-            left = [turn]
-
-            def go_on(idle: compaction.Packs = idle, left: list[int] = left) -> bool:
-                left[0] -= 1
-                if not left[0]:
-                    idle.forget()
-                return True
-
-            idle.write(go_on)
-            assert idle.pending() == []
 
 
 def test_packing_gives_way(tmp_path: Path) -> None:

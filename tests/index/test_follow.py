@@ -308,7 +308,7 @@ def test_an_old_run_is_polled_seldom_and_is_still_followed(tmp_path: Path, monke
         clock.until(lambda: polls_s[-1] - polls_s[0] > sources.WATCHED_S + 3 * sources.OLD_REST_S)
         assert max(late - early for early, late in pairwise(polls_s)) >= sources.OLD_REST_S
         seen = len(polls_s)
-        run.rebuild()
+        run.note_missing_texts(tmp_path / "none")
         eventually(lambda: len(polls_s) > seen, within_s=10)  # who asks for something does not wait
         (train / "1.jsonl").write_bytes(lines([row(1, 0)]))
         clock.until(lambda: row_count(run) == 9)

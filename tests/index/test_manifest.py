@@ -55,7 +55,6 @@ def test_of_two_publishers_none_loses_an_entry(tmp_path: Path) -> None:
 
 
 def test_entries_without_files_leave_the_manifest_and_nothing_new_is_written_for_nothing_new(tmp_path: Path) -> None:
-    (tmp_path / "manifest-0000000007").write_bytes(b"of a former version")
     manifest.publish(tmp_path, {"a": b"1", "b": b"2"}, ["a", "b"])
     assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
     manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"])

@@ -178,16 +178,6 @@ def test_a_place_where_no_index_can_be_made_is_named(tmp_path: Path) -> None:
         opened(tmp_path / "run", tmp_path / "file" / "index")
 
 
-def test_a_cleared_index_builds_itself_again(tmp_path: Path) -> None:
-
-    relax_run(tmp_path / "run", steps=3)
-    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
-        run = library.runs[0]
-        before = run.version
-        library.clear()
-        eventually(lambda: run.version != before and row_count(run) == 24)
-
-
 def test_a_source_over_several_parts_has_every_line_once(tmp_path: Path, monkeypatch: object) -> None:
     import pytest
 

@@ -72,12 +72,6 @@ class Backfill:
             if self._done.get(path) or not complete_only:
                 self._done.pop(path, None)
 
-    def forget_all(self) -> None:
-        """Look at all segments again, as if for the first time."""
-        self._done.clear()
-        self._failed.clear()
-        self._derived.clear()
-
     def pending(self, segments: Iterable[Segment]) -> list[Segment]:
         """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
         segments = list(segments)

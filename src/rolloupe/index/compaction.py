@@ -93,7 +93,7 @@ class Packs:
         now_s = self._clock.now_s()
         if all(self._write(path, None, go_on) for path in self.pending()) and now_s - self._tidied_s > TIDY_S:
             self._tidied_s = now_s
-            self._discard(age_s=SUPERSEDED_S)
+            self._discard()
 
     def write_derived(self, go_on: Callable[[], bool]) -> None:
         """Write the derived metrics of the packs in use whose segments all have some."""
@@ -111,7 +111,7 @@ class Packs:
 
     def _write(self, path: Path, derived: Path | None, go_on: Callable[[], bool]) -> bool:
         """Write a pack, or the derived metrics of one. Returns False to end the writing."""
-        if not go_on() or path not in self._planned:  # a person may have cleared the index meanwhile
+        if not go_on():
             return False
         target = derived or path
         if self._use(path, derived):  # another viewer has written it
@@ -130,26 +130,21 @@ class Packs:
             self._tried.add(target)
         return True
 
-    def forget(self) -> None:
-        """Remove all packs."""
-        self._used, self._planned, self._planned_for, self._planned_s = {}, {}, [], float("-inf")
-        self._discard(age_s=float("-inf"))
-
     def _use(self, path: Path, derived: Path | None = None) -> bool:
-        members = self._planned.get(path)
-        if members is None or state_of(derived or path) is None:
+        if state_of(derived or path) is None:
             return False
+        members = self._planned[path]
         self._used[path] = Pack(path, len(members), derived=derived)
         self._catalog.pack(members, self._used[path])
         return True
 
-    def _discard(self, age_s: float) -> None:
-        """Remove unused files of at least this age: superseded packs, and leftovers of killed processes."""
+    def _discard(self) -> None:
+        """Remove files that have long been unused: superseded packs, and leftovers of killed processes."""
         packs = {id(s.pack): s.pack for s in self._catalog.segments() if s.pack}.values()
         in_use = {path for pack in packs for path in (pack.path, pack.derived)}
         for path in self._folder.glob("*"):
             state = state_of(path)
-            old = state is not None and time.time() - state.mtime_ns / 1e9 >= age_s
+            old = state is not None and time.time() - state.mtime_ns / 1e9 >= SUPERSEDED_S
             if old and path not in self._planned and path not in in_use:
                 with contextlib.suppress(OSError):
                     path.unlink()

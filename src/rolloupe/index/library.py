@@ -357,11 +357,6 @@ class Library:
         folders = [run.catalog.folder for run in (self.runs if runs is None else runs)]
         return sum(size_of(path) for folder in folders for path in folder.glob("*/*"))
 
-    def clear(self) -> None:
-        """Drop the open runs' indexes, and build them again."""
-        for run in self.runs:
-            run.rebuild()
-
     def close(self) -> None:
         """Stop the background work, and wait for its end."""
         _open.discard(self)

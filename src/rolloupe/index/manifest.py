@@ -4,7 +4,6 @@ Segments remain the truth: a `.meta` that the manifest lacks is read from its ow
 not count. So a lost manifest costs time and nothing else.
 """
 
-import contextlib
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from rolloupe.index.segments.segment import contents_of
 from rolloupe.storage import atomic
 
 NAME = "manifest"
-FORMER_NAMES = "manifest-*"
 BYTES = 256 * 2**20
 """A larger file is not a manifest: the manifest of 20,000 segments has 20 MB."""
 
@@ -46,6 +44,3 @@ def publish(folder: Path, entries: Mapping[str, bytes], existing: Collection[str
         after = {name: data for name, data in (before | dict(entries)).items() if name in existing}
         if after != before:
             atomic.write(folder / NAME, msgspec.msgpack.encode(after))
-        for path in folder.glob(FORMER_NAMES):
-            with contextlib.suppress(OSError):
-                path.unlink()

@@ -170,10 +170,6 @@ class OpenRun:
         if self._scheduler.crowd_s > POLL_S or not self.indexer.ready.is_set():
             self._call()
 
-    def rebuild(self) -> None:
-        """Drop the index of this run and build it again."""
-        self._request(self.indexer.drop_all)
-
     def heal(self, paths: Iterable[Path]) -> bool:
         """Rebuild the segments among these that are missing or damaged. Returns whether there were any."""
         paths = list(paths)

@@ -182,14 +182,6 @@ class RunIndexer:
 
     # Requests
 
-    def drop_all(self) -> None:
-        """Drop the index, so that this turn builds it again."""
-        self.catalog.drop(self.catalog.segments(), remove=True)
-        for backfill in self._backfills:
-            backfill.forget_all()
-        self._packs.forget()
-        self.scans.failures.clear()
-
     def write_again(self, damaged: Collection[Path], lacking: Collection[Path]) -> None:
         """Scan the parts of damaged segments again, and write the kinds that others lack."""
         if lacking:
