@@ -18,7 +18,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.index import LITTLE_WORK, IndexWork, Library, OpenRun, compaction
 from rolloupe.index.backfill import Backfill
 from rolloupe.index.catalog import SUPERSEDED_S
-from rolloupe.index.execution import InlineExecutor, ProcessExecutor
+from rolloupe.index.execution import ProcessExecutor
 from rolloupe.index.segments import pack as pack_module
 from rolloupe.index.segments.derived_values import DERIVED
 from rolloupe.index.segments.pack import members_of, path_of, read_plan, write

@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from rolloupe.insight.curves import Alarm, NotChecked, Rule, RunCurves, UncheckedRule
 from rolloupe.insight.rules import shares, spikes, trends
 from rolloupe.query import listing_once
@@ -45,7 +47,7 @@ def check(source: RunCurves, without: Collection[str] = ()) -> CheckedCurves:
             try:
                 for alarm in rule.look(source):  # one by one: alarms that a rule raised before it lacked data stay
                     is_sortable = not alarm.sort or source.curve("sample", alarm.sort, "mean") is not None
-                    raised.append(Raised(rule, alarm if is_sortable else alarm._replace(sort="")))
+                    raised.append(Raised(rule, alarm if is_sortable else replace(alarm, sort="")))
             except NotChecked as reason:
                 unchecked[rule.name] = str(reason)
     return CheckedCurves(

@@ -6,6 +6,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe import query
@@ -120,7 +121,7 @@ class RunCurves:
             shown = SampleQuery(step_min=alarm.first_step, step_max=alarm.last_step)
             found = query.worst_tokens(self._run, shown, series, limit=1)
             for worst in found.tokens:
-                return alarm._replace(sample=str(worst.key), token=worst.token, series=found.series)
+                return replace(alarm, sample=str(worst.key), token=worst.token, series=found.series)
         return alarm
 
     def wrong(self, split: str) -> str:
@@ -176,7 +177,7 @@ Severity = Literal["error", "hint"]
 """An error is certainly wrong; a hint is worth a look."""
 
 
-class Alarm(NamedTuple):
+class Alarm(Struct, frozen=True):
     """What a rule found, with the samples that show it."""
 
     title: str

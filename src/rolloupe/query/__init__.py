@@ -105,7 +105,7 @@ from rolloupe.query.sample.load import (
 )
 from rolloupe.query.sample.stream import Reader, TextedSample, groups_with_texts, whole, with_group_advantages
 from rolloupe.query.samples.explain_empty import discarded_too, why_few, why_none
-from rolloupe.query.samples.groups import Group, GroupPage, groups_page
+from rolloupe.query.samples.groups import Group, GroupPage, groups, groups_page
 from rolloupe.query.samples.pages import (
     GROUP,
     IDENTITY,
@@ -136,7 +136,7 @@ from rolloupe.query.several_runs.configs import (
 )
 from rolloupe.query.several_runs.curves import GroupCurve, MetricValues, group_curve, metric_values, runs_catalogue
 from rolloupe.query.steps.moments import columns, discarded_among, discards, needs_tokens, series
-from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, groups, newest, splits, steps, value_names
+from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, newest, splits, steps, value_names
 from rolloupe.query.tokens.page import (
     Alternative,
     TokenPage,

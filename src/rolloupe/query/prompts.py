@@ -6,6 +6,7 @@ all of it was correct is part of how answers changed.
 """
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
@@ -195,24 +196,32 @@ def prompt_life(run: OpenRun, asked: PromptQuery) -> PromptLife:
     return PromptLife(prompt_word(prompt), texts.get(prompt, ""), steps, len(places) > MOST)
 
 
-class PromptInRuns(NamedTuple):
-    """A prompt; `samples`, `discarded` and `means` have an entry for each run, 0 and None without the prompt."""
+class SharedPromptItem(Struct, frozen=True):
+    """A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt."""
 
-    name: str  # the hash of the prompt, as addresses write it
+    name: str
+    """The hash of the prompt, which addresses use as its name."""
     prompt: str
     samples: list[int]
+    """All samples of the prompt, including discarded ones."""
     discarded: list[int]
-    means: list[float | None]  # mean of the finite rewards
+    reward_mean: list[Real | None]
+    """Over the finite rewards."""
 
 
-class SharedPrompts(NamedTuple):
+class SharedPromptsReply(Struct, frozen=True):
     """A page of the `total` prompts that at least two of the runs answered at a step."""
 
-    prompts_of: list[int]  # the number of prompts of each run at the step
+    runs: list[str]
+    split: str
+    step: int
+    prompts_of: list[int]
+    """The number of prompts of each run at the step."""
     total: int
     offset: int
-    prompts: list[PromptInRuns]
-    is_cut: bool  # true if a run has more prompts at the step than are compared
+    prompts: list[SharedPromptItem]
+    is_cut: bool
+    """True if a run has more prompts at the step than were compared."""
 
 
 class PromptSample(Struct, frozen=True):
@@ -252,7 +261,7 @@ GROUP BY prompt_hash ORDER BY min(row({FILE_ORDER})) LIMIT {MOST_PROMPTS + 1}
 
 def shared_prompts(
     runs: Sequence[OpenRun], split: str, step: int, *, sort: str = "difference", offset: int = 0, limit: int = 100
-) -> SharedPrompts:
+) -> SharedPromptsReply:
     """Find the prompts that at least two of the runs answered at a step of a split; `eval` covers all evaluations.
 
     `difference` sorts by the distance between the greatest and the least mean reward, the greatest first; `order` as
@@ -279,17 +288,18 @@ def shared_prompts(
     page = order[offset : offset + limit]
     texts = _texts(runs, split, step, shared[page], samples[:, page])
     prompts = [
-        PromptInRuns(
+        SharedPromptItem(
             prompt_word(int(shared[place])),
             texts.get(int(shared[place]), ""),
             samples[:, place].tolist(),
             discarded[:, place].tolist(),
-            [None if np.isnan(mean) else mean for mean in means[:, place].tolist()],
+            [mean if isfinite(mean) else None for mean in means[:, place].tolist()],
         )
         for place in page.tolist()
     ]
-    numbers = [len(own.names) for own in counts]
-    return SharedPrompts(numbers, len(shared), offset, prompts, max(numbers, default=0) > MOST_PROMPTS)
+    ids, numbers = [run.id for run in runs], [len(own.names) for own in counts]
+    is_cut = max(numbers, default=0) > MOST_PROMPTS
+    return SharedPromptsReply(ids, split, step, numbers, len(shared), offset, prompts, is_cut)
 
 
 def _pieces(snapshot: Snapshot, split: str, step: int) -> tuple[list[str], list[Piece]]:

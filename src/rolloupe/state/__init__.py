@@ -215,7 +215,7 @@ class State:
             try:
                 value = msgspec.json.encode(change.value).decode()
             except UnicodeEncodeError:  # neither JSON nor SQLite can hold lone surrogates
-                value = msgspec.json.encode(_clean(msgspec.to_builtins(change.value))).decode()
+                value = msgspec.json.encode(text.cleaned(msgspec.to_builtins(change.value))).decode()
         if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
             raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
@@ -257,14 +257,6 @@ class State:
         if not self.file.all("SELECT 1 FROM owners WHERE key = ?", owner):
             raise BadQuery(f"nothing is kept of a run {owner[:40]!r}")
         return owner
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return text.clean(value)
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    return [_clean(item) for item in value] if isinstance(value, list) else value
 
 
 def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:

@@ -37,6 +37,7 @@ from rolloupe.text.tool_calls import readable as readable
 from rolloupe.text.visible import MOST_BACK as MOST_BACK
 from rolloupe.text.visible import alike as alike
 from rolloupe.text.visible import clean as clean
+from rolloupe.text.visible import cleaned as cleaned
 from rolloupe.text.visible import goes_on as goes_on
 from rolloupe.text.visible import named as named
 from rolloupe.text.visible import quoted as quoted

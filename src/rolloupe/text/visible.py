@@ -8,6 +8,7 @@ joiners stay: scripts and emoji need them.
 
 import re
 import unicodedata
+from typing import Any
 
 
 def clean(text: str) -> str:
@@ -19,6 +20,15 @@ def clean(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
+
+
+def cleaned(value: Any) -> Any:
+    """Return a JSON value with every lone surrogate replaced."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dict):
+        return {cleaned(key): cleaned(item) for key, item in value.items()}
+    return [cleaned(item) for item in value] if isinstance(value, list) else value
 
 
 _INVISIBLE = (

@@ -69,7 +69,7 @@ def encode(answer: msgspec.Struct | dict[str, Any]) -> bytes:
     try:
         return _encoder.encode(answer)
     except UnicodeEncodeError:
-        return msgspec.json.encode(cleaned(builtins_of(answer)))
+        return msgspec.json.encode(text.cleaned(builtins_of(answer)))
 
 
 def builtins_of(answer: object) -> Any:
@@ -82,15 +82,6 @@ def _named(value: object) -> Number:
     if isinstance(value, float | int):
         return number(value)
     raise NotImplementedError(f"{type(value).__name__} has no form in JSON")
-
-
-def cleaned(value: Any) -> Any:
-    """Return a JSON value with every lone surrogate replaced."""
-    if isinstance(value, str):
-        return text.clean(value)
-    if isinstance(value, dict):
-        return {cleaned(key): cleaned(item) for key, item in value.items()}
-    return [cleaned(item) for item in value] if isinstance(value, list) else value
 
 
 def plain(value: Any, depth: int = 0) -> Any:

@@ -5,9 +5,9 @@ from typing import Any
 from msgspec import Struct
 
 from rolloupe.index.run_indexer import IndexProgress
-from rolloupe.insight.curves import CurveName, UncheckedRule
+from rolloupe.insight.curves import Alarm, Severity, UncheckedRule
 from rolloupe.model import Checkpoint, LogNode, RunFile
-from rolloupe.query import CurveQuery
+from rolloupe.query import CurveQuery, MetricValues
 from rolloupe.wire.encoding import Number
 from rolloupe.wire.samples import TurnView
 
@@ -223,31 +223,13 @@ class CatalogueReply(Struct, kw_only=True):
     left_out: int
 
 
-class AlarmItem(Struct, kw_only=True):
-    """An alarm of a rule; `where`, `sort` and `descending` list the samples that show it."""
+class AlarmItem(Alarm, frozen=True, kw_only=True):
+    """An alarm of a rule."""
 
     rule: str
-    severity: str
-    """`error` or `hint`."""
-    title: str
-    text: str
+    severity: Severity
     words: str
     """When the rule raises an alarm."""
-    split: str
-    first_step: int
-    last_step: int
-    where: str
-    sort: str
-    descending: bool
-    curves: list[CurveName]
-    """The curves that show it; empty for an alarm about the samples themselves."""
-    discarded: bool
-    """True if the samples that show it were discarded."""
-    sample: str
-    """The sample with the token that shows it best; empty without a token."""
-    token: int | None
-    series: str
-    """The token series that the token has the greatest value of."""
 
 
 class AlarmsReply(Struct, kw_only=True):
@@ -284,16 +266,10 @@ class DistributionReply(Struct, kw_only=True):
     """By column, then by bin."""
 
 
-class RunMetricItem(Struct, kw_only=True):
-    """The values of a metric in a run, of the finite ones; null for a run without the metric."""
+class RunMetricItem(MetricValues, frozen=True, kw_only=True):
+    """The values of a metric in a run."""
 
     run: str
-    last: Number
-    last_step: int | None
-    highest: Number
-    lowest: Number
-    smooth: Number
-    """The moving average at the last value."""
 
 
 class RunMetricsRequest(Struct, kw_only=True, forbid_unknown_fields=True):

@@ -266,33 +266,6 @@ class MembersReply(Struct, kw_only=True):
     label: str
 
 
-class SharedPromptItem(Struct, kw_only=True):
-    """A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt."""
-
-    name: str
-    """The hash of the prompt, which addresses use as its name."""
-    prompt: str
-    samples: list[int]
-    """All samples of the prompt, including discarded ones."""
-    discarded: list[int]
-    reward_mean: list[Number]
-
-
-class SharedPromptsReply(Struct, kw_only=True):
-    """`GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`: prompts that several runs answered."""
-
-    runs: list[str]
-    split: str
-    step: int
-    prompts_of: list[int]
-    """The number of prompts of each run at the step."""
-    total: int
-    offset: int
-    prompts: list[SharedPromptItem]
-    is_cut: bool
-    """True if a run has more prompts at the step than were compared."""
-
-
 class RawReply(Struct, kw_only=True):
     """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced)."""
 

@@ -77,10 +77,10 @@ def test_prompts_of_several_runs_are_those_of_plain_counting(library: Library, s
     assert found.prompts_of == [len({one["prompt"] for one in drawn(run, step)}) if step < 2 else 0 for run in range(3)]
     for one in found.prompts:
         samples = expected[one.prompt]
-        assert one.samples == list(map(len, samples)) and one.means == list(map(mean, samples))
+        assert one.samples == list(map(len, samples)) and one.reward_mean == list(map(mean, samples))
         assert one.discarded == [sum(sample["discarded"] != "" for sample in each) for each in samples]
     distances = [
-        max(means) - min(means) if len(means := [m for m in one.means if m is not None]) > 1 else -1
+        max(means) - min(means) if len(means := [m for m in one.reward_mean if m is not None]) > 1 else -1
         for one in found.prompts
     ]
     assert distances == sorted(distances, reverse=True)
@@ -188,11 +188,10 @@ def test_a_metric_of_each_run_is_that_of_its_curve(library: Library, name: str) 
     assert left == 0
     for run in library.runs:
         values, one = by_hand(run, curve), found[run.id]
-        assert one.last is not None and one.highest is not None and one.lowest is not None
-        assert (one.last.value, one.highest.value, one.lowest.value) == (values[-1], max(values), min(values))
+        assert (one.last, one.highest, one.lowest) == (values[-1], max(values), min(values))
         smooth = query.curve(run, curve).smooth
         assert smooth is not None and one.smooth == smooth[-1]
-        assert query.curve(run, curve).steps[-1] == one.last.step
+        assert query.curve(run, curve).steps[-1] == one.last_step
     lacking, _ = query.metric_values(library.runs, CurveQuery(kind="trainer", name="loss"))
     assert set(lacking.values()) == {query.MetricValues()}
     with pytest.raises(BadQuery):

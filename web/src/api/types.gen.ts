@@ -65,6 +65,32 @@ export interface ConfigRow {
   cut: number[];
 }
 
+/** A page of the `total` prompts that at least two of the runs answered at a step. */
+export interface SharedPromptsReply {
+  runs: string[];
+  split: string;
+  step: number;
+  /** The number of prompts of each run at the step. */
+  prompts_of: number[];
+  total: number;
+  offset: number;
+  prompts: SharedPromptItem[];
+  /** True if a run has more prompts at the step than were compared. */
+  is_cut: boolean;
+}
+
+/** A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt. */
+export interface SharedPromptItem {
+  /** The hash of the prompt, which addresses use as its name. */
+  name: string;
+  prompt: string;
+  /** All samples of the prompt, including discarded ones. */
+  samples: number[];
+  discarded: number[];
+  /** Over the finite rewards. */
+  reward_mean: WireNumber[];
+}
+
 /** The progress of a list. All numbers are 0 before it begins, and once the list is there. */
 export interface Progress {
   /** The number of samples searched so far. */
@@ -378,30 +404,34 @@ export interface CatalogueReply {
   left_out: number;
 }
 
-/** An alarm of a rule; `where`, `sort` and `descending` list the samples that show it. */
+/** An alarm of a rule. */
 export interface AlarmItem {
-  rule: string;
-  /** `error` or `hint`. */
-  severity: string;
+  /** A few words, with the number that matters. */
   title: string;
+  /** The numbers, in a sentence. */
   text: string;
-  /** When the rule raises an alarm. */
-  words: string;
-  split: string;
   first_step: number;
   last_step: number;
+  /** The split of the samples; empty for the first one. */
+  split: string;
+  /** The filter of the samples that show it; empty: all of these steps. */
   where: string;
   sort: string;
   descending: boolean;
-  /** The curves that show it; empty for an alarm about the samples themselves. */
+  /** The curves that show it; none for an alarm about the samples themselves. */
   curves: CurveName[];
   /** True if the samples that show it were discarded. */
   discarded: boolean;
   /** The sample with the token that shows it best; empty without a token. */
   sample: string;
+  /** The place of that token in the sample. */
   token: number | null;
-  /** The token series that the token has the greatest value of. */
+  /** The token series that it has the greatest value of. */
   series: string;
+  rule: string;
+  severity: "error" | "hint";
+  /** When the rule raises an alarm. */
+  words: string;
 }
 
 /** A curve that an alarm is about; see `CurveQuery`. */
@@ -450,15 +480,15 @@ export interface DistributionReply {
   counts: number[][];
 }
 
-/** The values of a metric in a run, of the finite ones; null for a run without the metric. */
+/** The values of a metric in a run. */
 export interface RunMetricItem {
-  run: string;
   last: WireNumber;
   last_step: number | null;
   highest: WireNumber;
   lowest: WireNumber;
-  /** The moving average at the last value. */
+  /** The moving average at the last value: the value itself if the query smooths nothing. */
   smooth: WireNumber;
+  run: string;
 }
 
 /** `POST /api/run-metrics`: a metric of some runs, or of all without any. */
@@ -854,31 +884,6 @@ export interface MembersReply {
   prompt: MemberPiece[];
   prompt_chars: number;
   label: string;
-}
-
-/** A prompt; each list has an entry for every run, 0 samples and no mean for a run without the prompt. */
-export interface SharedPromptItem {
-  /** The hash of the prompt, which addresses use as its name. */
-  name: string;
-  prompt: string;
-  /** All samples of the prompt, including discarded ones. */
-  samples: number[];
-  discarded: number[];
-  reward_mean: WireNumber[];
-}
-
-/** `GET /api/compare/prompts?run=&run=&split=&step=&sort=&offset=&limit=`: prompts that several runs answered. */
-export interface SharedPromptsReply {
-  runs: string[];
-  split: string;
-  step: number;
-  /** The number of prompts of each run at the step. */
-  prompts_of: number[];
-  total: number;
-  offset: number;
-  prompts: SharedPromptItem[];
-  /** True if a run has more prompts at the step than were compared. */
-  is_cut: boolean;
 }
 
 /** `GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record, verbatim (invalid UTF-8 replaced). */

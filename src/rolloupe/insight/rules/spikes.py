@@ -8,6 +8,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe.insight.curves import (
@@ -163,7 +164,7 @@ class SpikeRule(NamedTuple):
                 for number, alarm in enumerate(alarms):
                     if alarm.first_step <= new.last_step and new.first_step <= alarm.last_step:
                         if name not in alarm.curves:
-                            alarms[number] = alarm._replace(curves=(*alarm.curves, name))
+                            alarms[number] = replace(alarm, curves=(*alarm.curves, name))
                         break
                 else:
                     alarms.append(new)

@@ -13,6 +13,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
+from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import database
@@ -21,7 +22,7 @@ from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query, c
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, finite_stats, mean_of
-from rolloupe.query.records import SampleQuery, Stats
+from rolloupe.query.records import GroupSummary, SampleQuery, Stats
 from rolloupe.query.samples.pages import in_known_splits, pending, stamp_of
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
 
@@ -94,6 +95,17 @@ def groups_page(
     groups = _shown(run, snapshot, query, columns, page_heads)
     stamp, waiting = stamp_of(snapshot, query), pending(snapshot, query)
     return GroupPage(len(heads.steps), int(heads.sizes.sum()), query.offset, groups, stamp, waiting)
+
+
+def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
+    """Return the groups of a step in order of their first sample. Raises `NotFound` for a step without samples."""
+    if not run.snapshot().holding([split], step, step):
+        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
+    page = groups_page(run, SampleQuery(splits=(split,), step_min=step, step_max=step), columns=())
+    return [
+        GroupSummary(own.key[2], own.prompt, own.samples, own.first, own.reward, own.env, own.discarded)
+        for own in page.groups
+    ]
 
 
 def _heads(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:

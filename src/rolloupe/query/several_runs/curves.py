@@ -10,12 +10,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
+from rolloupe.model import Real
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
 from rolloupe.query.curves.curve import ALL_STEPS, Range, average, check_curve, check_range, curve, cut, whole_curve
 from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
@@ -28,23 +30,15 @@ KEPT = 20_000  # answers about a metric of a run to cache
 KEPT_ENTRIES = 200_000  # entries of catalogues to cache
 
 
-class ValueAt(NamedTuple):
-    """A value of a metric, and its step."""
+class MetricValues(Struct, frozen=True, kw_only=True):
+    """The finite values of a metric in a run; null for a run without any."""
 
-    value: float
-    step: int
-
-
-class MetricValues(NamedTuple):
-    """The finite values of a metric in a run; None for a run without any.
-
-    `smooth` is the moving average at the last value: the value itself if the query smooths nothing.
-    """
-
-    last: ValueAt | None = None
-    highest: ValueAt | None = None
-    lowest: ValueAt | None = None
-    smooth: float | None = None
+    last: Real | None = None
+    last_step: int | None = None
+    highest: Real | None = None
+    lowest: Real | None = None
+    smooth: Real | None = None
+    """The moving average at the last value: the value itself if the query smooths nothing."""
 
 
 _values: Lru[tuple[str, ...], MetricValues] = Lru(KEPT)
@@ -71,14 +65,15 @@ def _computed(run: OpenRun, query: CurveQuery) -> MetricValues:
     places = np.flatnonzero(np.isfinite(whole.values))
     if not len(places):
         return MetricValues()
-    values = whole.values[places]
-
-    def at(place: int) -> ValueAt:
-        return ValueAt(float(whole.values[place]), int(whole.steps[place]))
-
-    last = int(places[-1])
+    values, last = whole.values[places], int(places[-1])
     smooth = whole.values[last] if whole.smooth is None else whole.smooth[last]
-    return MetricValues(at(last), at(int(places[np.argmax(values)])), at(int(places[np.argmin(values)])), float(smooth))
+    return MetricValues(
+        last=float(values[-1]),
+        last_step=int(whole.steps[last]),
+        highest=float(values.max()),
+        lowest=float(values.min()),
+        smooth=float(smooth),
+    )
 
 
 def runs_catalogue(runs: Sequence[OpenRun], *, max_s: float = MAX_S) -> tuple[dict[CurveEntry, int], int]:

@@ -8,11 +8,10 @@ from rolloupe.index import OpenRun, Snapshot, StepKey, StepStats, added_stamps
 from rolloupe.index.segments.columns import ColumnRef
 from rolloupe.query.engine import database
 from rolloupe.query.engine.caches import AnswerCache
-from rolloupe.query.engine.compile import discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import is_annotated, is_asked
-from rolloupe.query.engine.relation import AnnotationOverlay, finite_stats, mean_of, quote
-from rolloupe.query.records import GroupSummary, SplitSummary, Stats, StepSummary
+from rolloupe.query.engine.relation import AnnotationOverlay, mean_of, quote
+from rolloupe.query.records import SplitSummary, StepSummary
 from rolloupe.query.steps.moments import NONE, TrainedColumn, by_step, stats_of, trained_column
 
 REWARD = ColumnRef("fixed", "reward")
@@ -100,31 +99,6 @@ def steps(run: OpenRun, split: str) -> list[StepSummary]:
         names = ", ".join(sorted({key[0] for key in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
     return sorted(summaries, key=lambda summary: summary.step)
-
-
-GROUPS = f"""
-, placed AS (SELECT *, row(source, ordinal, byte_start, part) AS place FROM rows WHERE split = ? AND step = ?)
-, own AS (SELECT *, min(place) OVER (PARTITION BY grp) AS lead FROM placed)
-SELECT grp, arg_min(prompt_preview, place), count(*), {finite_stats("reward")}, arg_min(env, place),
-       coalesce(mode(nullif(discarded, '')), '')
-FROM own GROUP BY grp ORDER BY min(lead)
-"""
-
-
-def groups(run: OpenRun, split: str, step: int) -> list[GroupSummary]:
-    """Return the groups of a step in order of their first sample. Raises `NotFound` for a step without samples."""
-    snapshot = run.snapshot()
-    pieces = snapshot.holding([split], step, step)
-    if not pieces:
-        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    question = Question(pieces, GROUPS, [split, step], overlay=discard_overlay(snapshot))
-    summaries: list[GroupSummary] = []
-    first = 0
-    for group, prompt, count, finite, mean, std, low, high, env, reason in database.ask(run, question):
-        reward = Stats(finite, mean, std, low, high, count - finite)
-        summaries.append(GroupSummary(group, prompt, count, first, reward, env, reason))
-        first += count
-    return summaries
 
 
 def datasets(run: OpenRun, split: str) -> list[DatasetSummary]:

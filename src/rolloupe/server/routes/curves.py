@@ -20,7 +20,7 @@ from rolloupe.query.filter.parser import conditions
 from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.people import Runs
-from rolloupe.wire.encoding import number, plain, record_from
+from rolloupe.wire.encoding import plain, record_from
 from rolloupe.wire.runs import (
     AlarmItem,
     AlarmsReply,
@@ -36,7 +36,6 @@ from rolloupe.wire.runs import (
     RunMetricsRequest,
     RunsCatalogueReply,
 )
-from rolloupe.wire.samples import SharedPromptItem, SharedPromptsReply
 
 MAX_CURVES = 512
 """Maximum number of curves in one answer, counted for each run separately."""
@@ -84,10 +83,7 @@ async def alarms(request: Request) -> Response:
 
     def make() -> AlarmsReply:
         raised, unchecked, _ = insight.check(insight.RunCurves(run))
-        shown = [
-            record_from(AlarmItem, alarm, rule, rule=rule.name, curves=[*alarm.curves])
-            for rule, alarm in raised[:MAX_ALARMS]
-        ]
+        shown = [record_from(AlarmItem, alarm, rule, rule=rule.name) for rule, alarm in raised[:MAX_ALARMS]]
         left_out = len(raised) - len(shown)
         return AlarmsReply(rules=len(insight.RULES), alarms=shown, left_out=left_out, unchecked=unchecked)
 
@@ -332,21 +328,11 @@ async def shared_prompts(request: Request) -> Response:
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
 
-    def make() -> SharedPromptsReply:
-        found = query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
-        return record_from(
-            SharedPromptsReply,
-            found,
-            runs=[run.id for run in runs],
-            split=split,
-            step=step,
-            prompts=[
-                record_from(SharedPromptItem, prompt, reward_mean=[number(mean) for mean in prompt.means])
-                for prompt in found.prompts
-            ],
-        )
-
-    return await context.replies.answer(request, " ".join(run.version for run in runs), make)
+    return await context.replies.answer(
+        request,
+        " ".join(run.version for run in runs),
+        lambda: query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit),
+    )
 
 
 async def compared_rewards(request: Request) -> Response:
@@ -377,17 +363,7 @@ async def run_metrics(request: Request) -> Response:
 
     def make() -> RunMetricsReply:
         found, left = query.metric_values(runs, body.curve)
-        items = [
-            RunMetricItem(
-                run=run_id,
-                last=number(values.last and values.last.value),
-                last_step=values.last and values.last.step,
-                highest=number(values.highest and values.highest.value),
-                lowest=number(values.lowest and values.lowest.value),
-                smooth=number(values.smooth),
-            )
-            for run_id, values in found.items()
-        ]
+        items = [record_from(RunMetricItem, values, run=run_id) for run_id, values in found.items()]
         return RunMetricsReply(runs=items, left=left)
 
     return await context.replies.fresh(request, make)
