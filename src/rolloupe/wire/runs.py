@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from rolloupe.index.run_indexer import IndexProgress
-from rolloupe.insight.curves import Alarm, Severity, UncheckedRule
+from rolloupe.insight.curves import Alarm, UncheckedRule
 from rolloupe.model import Checkpoint, LogNode, RunFile
 from rolloupe.query import CurveQuery, MetricValues
 from rolloupe.wire.encoding import Number
@@ -227,7 +227,8 @@ class AlarmItem(Alarm, frozen=True, kw_only=True):
     """An alarm of a rule."""
 
     rule: str
-    severity: Severity
+    severity: str
+    """`error` or `hint`."""
     words: str
     """When the rule raises an alarm."""
 

@@ -429,7 +429,8 @@ export interface AlarmItem {
   /** The token series that it has the greatest value of. */
   series: string;
   rule: string;
-  severity: "error" | "hint";
+  /** `error` or `hint`. */
+  severity: string;
   /** When the rule raises an alarm. */
   words: string;
 }
