@@ -2,17 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.model import RunLoss, Sample, TokenSeries
-from rolloupe.tokens.arrays import MASK, MASKS, Flags, Floats, beside, counts, mask_of, packed, under_mask
+from rolloupe.tokens.arrays import MASK, MASKS, Flags, Floats, T, beside, counts, mask_of, packed, under_mask
 from rolloupe.tokens.losses import LossInputs, loss_inputs, mask_rules
 from rolloupe.tokens.series import SampleSeries, completed, trained
-
-T = TypeVar("T")
 
 MAX_TOKENS = 2**21
 """The most tokens of one sample that are read: compression lets a file of a kilobyte claim millions."""

@@ -19,20 +19,9 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.base import Annotations
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.files import (
-    FolderEntry,
-    alone,
-    entries,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    stem,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, first_records, look
@@ -125,8 +114,8 @@ class PrimeRL(JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            fits = forced or _fits([look(alone(path))])
+        if files.is_one_file(path):
+            fits = forced or _fits([look(files.alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             ranks = _rank_files(str(folder), links)
@@ -138,29 +127,29 @@ class PrimeRL(JsonlFormat):
                 places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
                 reason = f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
                 return [self._run(path, folder, reason, links)]
-        is_forced = forced and files(str(path), links)
+        is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
     def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
         root = path.parent if path.name == EXPORTS else path
-        name = stem(path.name) if is_one_file(path) else root.name
+        name = files.stem(path.name) if files.is_one_file(path) else root.name
         return self._run_at(path, what, links, name, (RunPart(str(folder)),))
 
     def sources(self, run: RunInfo) -> list[Source]:
         listed: list[tuple[Location, int | None]] = []
         for part in run.parts:
             if is_file(part.path):
-                listed.append((Location(part.path, links_of(run)), None))
+                listed.append((Location(part.path, files.links_of(run)), None))
             else:
-                ranks = _rank_files(part.path, links_of(run))
-                listed += ranks or [(entry.location, None) for entry in files(part.path, links_of(run))]
-        return [source_at(run, place, split="train", step=step) for place, step in listed]
+                ranks = _rank_files(part.path, files.links_of(run))
+                listed += ranks or [(entry.location, None) for entry in files.files(part.path, files.links_of(run))]
+        return [files.source_at(run, place, split="train", step=step) for place, step in listed]
 
     series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
     decodes_ids = True
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
-        links = links_of(run)
+        links = files.links_of(run)
         parts = run.root.split(os.sep)
         folder = os.sep.join(parts[: parts.index(EXPORTS)]) if EXPORTS in parts else run.root
         if not is_below(folder, links):
@@ -205,7 +194,7 @@ class PrimeRL(JsonlFormat):
             split="train",
             step=step if step is not None else (source.step or 0),
             group=parsers.digest(shown(ids[:first])),
-            index=f"{stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
+            index=f"{files.stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
             ordinal=place if place is not None else start,
             start=start,
             length=length,
@@ -261,22 +250,22 @@ class PrimeRL(JsonlFormat):
         """Only versions that write `STABLE` have unfinished steps."""
         states: dict[tuple[str, int], str] = {}
         for part in run.parts:
-            for folder in folders(part.path, links_of(run)):
+            for folder in files.folders(part.path, files.links_of(run)):
                 match = _STEP.fullmatch(folder.name)
-                if match and (state := _state(folder.path, links_of(run))):
+                if match and (state := _state(folder.path, files.links_of(run))):
                     states["train", int(match["step"])] = state
         return states
 
 
 def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
-    matches = [(below.path, match) for below in folders(folder, links) if (match := _STEP.fullmatch(below.name))]
+    matches = [(below.path, match) for below in files.folders(folder, links) if (match := _STEP.fullmatch(below.name))]
     places = [(folder, None), *((path, int(match["step"])) for path, match in matches)]
-    ranks = [(location, step) for path, step in places for location in _ranks(files(path, links))]
+    ranks = [(location, step) for path, step in places for location in _ranks(files.files(path, links))]
     return sorted(ranks, key=lambda rank: (rank[1] or 0, rank[0]))
 
 
-def _ranks(listed: list[FolderEntry]) -> list[Location]:
-    return [entry.location for entry in listed if _RANK.fullmatch(plain_name(entry.name))]
+def _ranks(listed: list[files.FolderEntry]) -> list[Location]:
+    return [entry.location for entry in listed if _RANK.fullmatch(files.plain_name(entry.name))]
 
 
 def _fits(looks: list[Peek]) -> bool:
@@ -286,7 +275,7 @@ def _fits(looks: list[Peek]) -> bool:
 def _state(folder: str, links: str) -> str:
     """Return `being written` or `incomplete` for a step that is not finished, else an empty text."""
     try:
-        listed = entries(folder, links)
+        listed = files.entries(folder, links)
     except OSError:
         return ""
     if any(entry.name == STABLE for entry in listed):
@@ -306,7 +295,7 @@ def _names(folder: str, links: str) -> Iterator[str]:
     """Yield the tokenizers that configurations name, or else the model's own."""
     import tomllib
 
-    configs = {entry.name: entry.location for entry in files(folder, links, (".json", ".toml"))}
+    configs = {entry.name: entry.location for entry in files.files(folder, links, (".json", ".toml"))}
     for name in CONFIGS:
         for ending, decode in ((".json", msgspec.json.decode), (".toml", lambda data: tomllib.loads(data.decode()))):
             try:

@@ -15,19 +15,9 @@ import msgspec
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl import episodes
 from rolloupe.formats.prime_rl.episodes import Branch
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import (
-    FolderEntry,
-    alone,
-    file_of,
-    files,
-    is_one_file,
-    links_of,
-    source_at,
-    stem,
-    telling_name,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, look
@@ -74,9 +64,9 @@ class PrimeRLTraces(JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            named = path.parent.name == STREAM or stem(path.name) == STREAM
-            fits = forced or (named and _fits([look(alone(path))]))
+        if files.is_one_file(path):
+            named = path.parent.name == STREAM or files.stem(path.name) == STREAM
+            fits = forced or (named and _fits([look(files.alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             chunks = _stream_files(str(folder), links)
@@ -84,23 +74,23 @@ class PrimeRLTraces(JsonlFormat):
             if chunks and (forced or placed or _fits(first_looks([entry.location for entry in chunks]).values())):
                 number = f"{len(chunks)} chunk{'s' if len(chunks) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
-        is_forced = forced and files(str(path), links)
+        is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
     def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
         folder = root if is_folder(root) else root.parent
-        name = telling_name(folder, (TRACES, STREAM, "monitors", "file"))
+        name = files.telling_name(folder, (TRACES, STREAM, "monitors", "file"))
         return self._run_at(root, reason, links, name, (RunPart(os.path.realpath(part)),))
 
     def sources(self, run: RunInfo) -> list[Source]:
         """Episodes determine the split, not `Source.split`."""
-        links = links_of(run)
+        links = files.links_of(run)
         sources = []
         for part in run.parts:
             if is_file(part.path):
-                sources.append(source_at(run, Location(part.path, links)))
+                sources.append(files.source_at(run, Location(part.path, links)))
                 continue
-            listed = _stream_files(part.path, links) or files(part.path, links)
+            listed = _stream_files(part.path, links) or files.files(part.path, links)
             sources += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
         if (folder := _annotation_folder(run)) is not None:
             around = os.path.dirname(folder)
@@ -159,7 +149,7 @@ class PrimeRLTraces(JsonlFormat):
     def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
         trace_id, folder = sample.row.trace_id, _annotation_folder(run)
         if trace_id and folder is not None:
-            records, notes = episodes.annotations_of(episodes.streams(folder, links_of(run)), trace_id)
+            records, notes = episodes.annotations_of(episodes.streams(folder, files.links_of(run)), trace_id)
             self._fold(record, sample, records)
             sample.notes += notes
 
@@ -205,14 +195,16 @@ class PrimeRLTraces(JsonlFormat):
 
 
 def _metrics_file(run: RunInfo) -> Location | None:
-    return file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", links_of(run))
+    return files.file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", files.links_of(run))
 
 
-def _stream_files(folder: str, link_root: str) -> list[FolderEntry]:
+def _stream_files(folder: str, link_root: str) -> list[files.FolderEntry]:
     """List the chunks of a stream in order; the first release had a single file."""
-    chunks = [entry for entry in files(str(Path(folder, STREAM)), link_root) if stem(entry.name).isdecimal()]
-    plain = [entry for entry in files(folder, link_root) if stem(entry.name) == STREAM]
-    return plain + sorted(chunks, key=lambda entry: int(stem(entry.name)))
+    chunks = [
+        entry for entry in files.files(str(Path(folder, STREAM)), link_root) if files.stem(entry.name).isdecimal()
+    ]
+    plain = [entry for entry in files.files(folder, link_root) if files.stem(entry.name) == STREAM]
+    return plain + sorted(chunks, key=lambda entry: int(files.stem(entry.name)))
 
 
 def _annotation_folder(run: RunInfo) -> str | None:
@@ -271,7 +263,7 @@ def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
     return msgspec.structs.replace(
         of_trace,
         group=of_trace.group or parsers.digest(prompt),
-        index=branch.uid or f"{stem(source.name)}:{of_trace.start}:{branch.part}",
+        index=branch.uid or f"{files.stem(source.name)}:{of_trace.start}:{branch.part}",
         part=branch.part,
         turns=max(1, sum(node.is_sampled for node in branch.members)),
         prompt_tokens=prompt_tokens,

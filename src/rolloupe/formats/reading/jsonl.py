@@ -13,21 +13,9 @@ from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
 
 from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading.arrays import Cutter
 from rolloupe.formats.reading.files import JSONL
-from rolloupe.formats.reading.line_reader import (
-    BLANK,
-    MAX_LFS_POINTER_BYTES,
-    Line,
-    LinePieces,
-    NoObject,
-    lines,
-    parse,
-    pieces_in,
-    replacements,
-    strip_bom,
-    why_no_text,
-)
 from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable, row_at
 from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
@@ -56,11 +44,11 @@ class _Scan(NamedTuple):
     read: Callable[[bytes], Record]
     complete: Completion
 
-    def record(self, line: Line, read: Callable[[bytes], Record]) -> Record:
+    def record(self, line: line_reader.Line, read: Callable[[bytes], Record]) -> Record:
         """Read the object of a line. Raises `Unusable`."""
         if line.data is None:
             raise Unusable(line.reason)
-        return read(strip_bom(line.data, line.start))
+        return read(line_reader.strip_bom(line.data, line.start))
 
 
 class JsonlFormat(RecordFormat):
@@ -79,18 +67,18 @@ class JsonlFormat(RecordFormat):
         """Scan, and add to each row what other files say about it."""
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
             decoded = is_decoded(file)
-            expect(file, [(0, MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
-            head = b"" if decoded else file.read(MAX_LFS_POINTER_BYTES)
-            if reason := why_no_text(head, len(head)):
+            expect(file, [(0, line_reader.MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
+            head = b"" if decoded else file.read(line_reader.MAX_LFS_POINTER_BYTES)
+            if reason := line_reader.why_no_text(head, len(head)):
                 if start == 0 < stop:
                     yield Problem(source=source.name, reason=reason, start=0, stop=len(head))
                 return
             reported_to = start
             is_cut = type(self).may_cut is not RecordFormat.may_cut and not run.reading.fields
             needs_length = (lambda _key: False) if run.reading.group_by else self.needs_length
-            read = Cutter(parse, self.may_cut, needs_length).parse if is_cut else parse
+            read = Cutter(line_reader.parse, self.may_cut, needs_length).parse if is_cut else line_reader.parse
             scan = _Scan(run, source, read, complete)
-            for line in lines(file, start, stop):
+            for line in line_reader.lines(file, start, stop):
                 if not decoded:
                     yield from self._items(scan, line)
                     continue
@@ -101,7 +89,7 @@ class JsonlFormat(RecordFormat):
                 reported_to = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
 
-    def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: Line) -> Iterator[Scanned]:
+    def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: line_reader.Line) -> Iterator[Scanned]:
         """Yield the results of a line of a compressed file; if damage cuts the line, the damage."""
         cut = None if line.ended else damage_of(file)
         torn = cut or any(gap.start == line.stop or gap.stop == line.start for gap in gaps_of(file))
@@ -112,7 +100,7 @@ class JsonlFormat(RecordFormat):
             reason = f"{cut.reason}, at byte {cut.offset} of the compressed file; no line behind it is read"
             yield Problem(source=scan.source.name, reason=reason, start=line.start, stop=line.stop, transient=True)
 
-    def _items(self, scan: _Scan, line: Line) -> list[Scanned]:
+    def _items(self, scan: _Scan, line: line_reader.Line) -> list[Scanned]:
         run, source = scan.run, scan.source
         if line.data is not None and not line.content:  # blank
             return []
@@ -121,15 +109,15 @@ class JsonlFormat(RecordFormat):
                 record = self.prepared(run, scan.record(line, scan.read))
                 rows = self.rows_of(run, source, record, line.start, line.length)
             except Uncut:
-                record = self.prepared(run, scan.record(line, parse))
+                record = self.prepared(run, scan.record(line, line_reader.parse))
                 rows = self.rows_of(run, source, record, line.start, line.length)
             for row in rows:
                 if isinstance(row, SampleRow):
                     scan.complete(record, row)
         except Unusable as error:
-            if isinstance(error, NoObject):
-                pieces = pieces_in(line.data or b"", is_ended=line.ended)
-                if pieces.objects or (line.data or b"").strip(BLANK) in OF_ARRAY:
+            if isinstance(error, line_reader.NoObject):
+                pieces = line_reader.pieces_in(line.data or b"", is_ended=line.ended)
+                if pieces.objects or (line.data or b"").strip(line_reader.BLANK) in OF_ARRAY:
                     return self._pieces(scan, line, pieces, str(error))
             reason = str(error) if line.ended else f"the last line has no end yet ({error})"
         except Exception as error:  # a defect must not cost the lines after it
@@ -138,14 +126,16 @@ class JsonlFormat(RecordFormat):
             return rows
         return [Problem(source=source.name, reason=reason, start=line.start, stop=line.stop, transient=not line.ended)]
 
-    def _pieces(self, scan: _Scan, line: Line, pieces: LinePieces, reason: str) -> list[Scanned]:
+    def _pieces(
+        self, scan: _Scan, line: line_reader.Line, pieces: line_reader.LinePieces, reason: str
+    ) -> list[Scanned]:
         """Return the results of the objects in a line, each with its own place, and a problem for the rest."""
         items: list[Scanned] = []
         whole = line.data or b""
         for start, stop in pieces.objects:
-            is_ended = line.ended or bool(whole[stop:].strip(BLANK))
-            piece = Line(line.start + start, stop - start, whole[start:stop], is_ended)
-            items += self._items(scan._replace(read=parse), piece)
+            is_ended = line.ended or bool(whole[stop:].strip(line_reader.BLANK))
+            piece = line_reader.Line(line.start + start, stop - start, whole[start:stop], is_ended)
+            items += self._items(scan._replace(read=line_reader.parse), piece)
         if pieces.torn:
             start, stop = (line.start + at for at in pieces.torn)
             what = f"{reason}; its whole objects are read; bytes {start} to {stop} are not"
@@ -196,7 +186,7 @@ class JsonlFormat(RecordFormat):
                 expect(file, [(place.start - 1, place.start + place.length + 1) for place in some])
                 for place in some:
                     if (data := _line_of(file, place)) is not None:
-                        lines_by_place[place] = strip_bom(data, place.start)
+                        lines_by_place[place] = line_reader.strip_bom(data, place.start)
         return lines_by_place
 
     def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
@@ -207,7 +197,7 @@ class JsonlFormat(RecordFormat):
         data, record, row = self._read(run, source, locator)
         sample = self.sample(record, row, locator)
         annotate(run, record, sample)
-        sample.notes += replacements(data)
+        sample.notes += line_reader.replacements(data)
         return sample
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
@@ -220,12 +210,12 @@ class JsonlFormat(RecordFormat):
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
         """Read the record at a place: its bytes, its object, and the row of the sample."""
         data = self.raw(source, locator)
-        return data, *self._parsed(run, source, strip_bom(data, locator.start), locator)
+        return data, *self._parsed(run, source, line_reader.strip_bom(data, locator.start), locator)
 
     def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
         try:
             is_cut = bool(self.series_keys) and not run.reading.fields
-            read = Cutter(parse, self.series_keys.__contains__).parse if is_cut else parse
+            read = Cutter(line_reader.parse, self.series_keys.__contains__).parse if is_cut else line_reader.parse
             record = self.prepared(run, read(data))
             rows = self.rows_of(run, source, record, locator.start, locator.length)
         except Unusable as error:
@@ -245,7 +235,7 @@ class JsonlFormat(RecordFormat):
 
 def _is_object(data: bytes) -> bool:
     """Return whether bytes within a line are an object."""
-    return data[:1] == b"{" and data[-1:] == b"}" and pieces_in(data).objects == [(0, len(data))]
+    return data[:1] == b"{" and data[-1:] == b"}" and line_reader.pieces_in(data).objects == [(0, len(data))]
 
 
 def _read_in_order(
@@ -261,7 +251,7 @@ def _read_in_order(
                 yield no_sample(source, place, changed(source, place.start, OTHER_BOUNDS))
                 continue
             try:
-                yield read(strip_bom(data, place.start), place)
+                yield read(line_reader.strip_bom(data, place.start), place)
             except Exception as error:  # must not cost the lines after it
                 yield no_sample(source, place, error)
 
@@ -374,17 +364,17 @@ class PromptRuns(JsonlFormat):
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
         """Return the group of the sample in a line; None without a sample. May raise any exception."""
-        rows = self.rows_of(run, source, self.prepared(run, parse(data)), start, len(data))
+        rows = self.rows_of(run, source, self.prepared(run, line_reader.parse(data)), start, len(data))
         return next((row.group for row in rows if isinstance(row, SampleRow)), None)
 
 
-def _lines_before(source: Source, stop: int) -> Iterator[Line]:
+def _lines_before(source: Source, stop: int) -> Iterator[line_reader.Line]:
     """Yield the lines before a byte, the last first."""
     width = FIRST_BYTES
     while stop:
         low = max(0, stop - width)
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-            before = [*lines(file, low, stop)]
+            before = [*line_reader.lines(file, low, stop)]
         yield from reversed(before)
         stop, width = low, min(width * 4, MOST_BYTES)
 

@@ -10,18 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from rolloupe.formats.reading import line_reader
 from rolloupe.formats.reading.files import JSONL, plain_name, while_unchanged, why_shut
-from rolloupe.formats.reading.line_reader import (
-    BLANK,
-    HOLE,
-    IS_HOLE,
-    behind_nuls,
-    parse,
-    pieces_in,
-    replace_lone_surrogates,
-    strip_bom,
-    why_no_text,
-)
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.stream import damage_of, is_decoded, open_binary
 from rolloupe.model import Location
@@ -93,13 +83,13 @@ def look_at(location: Location) -> Peek:
     """Look into a file. Raises OSError."""
     with open_binary(location) as file:
         data = file.read(FIRST_BYTES)
-        if not is_decoded(file) and (reason := why_no_text(data, open_state(file).st_size)):
+        if not is_decoded(file) and (reason := line_reader.why_no_text(data, open_state(file).st_size)):
             return Peek(trouble=reason)
-        if data.startswith(HOLE):
-            start = behind_nuls(file, 0, MAX_NULS)
+        if data.startswith(line_reader.HOLE):
+            start = line_reader.behind_nuls(file, 0, MAX_NULS)
             data = file.read(FIRST_BYTES)
             if not data.strip(b"\0"):
-                return Peek(trouble=IS_HOLE.format(start))
+                return Peek(trouble=line_reader.IS_HOLE.format(start))
         whole = not file.peek(1)
         seen = _objects(data, whole=whole)
         if not (whole or (seen.objects and seen.whole)):  # the identifying keys may follow a long text
@@ -120,18 +110,18 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
     """Return the first objects in the lines of `data`, or the first keys of a line that is cut off."""
     records: list[Record] = []
     trouble = ""
-    data = strip_bom(data, 0)
+    data = line_reader.strip_bom(data, 0)
     *ended, rest = data.split(b"\n")
     for line in [*ended, rest] if whole else ended:
-        if not line.strip(BLANK):
+        if not line.strip(line_reader.BLANK):
             continue
         try:
-            records.append(_slim(parse(line)))
+            records.append(_slim(line_reader.parse(line)))
         except Unusable as error:
             trouble = trouble or f"{error}. It begins with {line[:_SHOWN_BYTES].decode(errors='replace')!r}"
-            for start, stop in pieces_in(line).objects[:MAX_OBJECTS]:
+            for start, stop in line_reader.pieces_in(line).objects[:MAX_OBJECTS]:
                 with contextlib.suppress(Unusable):
-                    records.append(_slim(parse(line[start:stop])))
+                    records.append(_slim(line_reader.parse(line[start:stop])))
         if len(records) >= MAX_OBJECTS:
             break
     if records or whole:
@@ -143,7 +133,7 @@ def _objects(data: bytes, *, whole: bool) -> Peek:
 
 def first_keys(data: bytes) -> Record:
     """Read the members of an object whose text is cut off; the last value is an empty one of its type."""
-    text = replace_lone_surrogates(data.decode("utf-8", errors="replace"))
+    text = line_reader.replace_lone_surrogates(data.decode("utf-8", errors="replace"))
     record: Record = {}
     at = _skip(text, 0)
     if text[at : at + 1] != "{":

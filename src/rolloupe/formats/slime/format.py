@@ -20,19 +20,7 @@ from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
 
 from rolloupe import tokens
 from rolloupe.formats.base import Format, changed
-from rolloupe.formats.reading.files import (
-    alone,
-    cause_of,
-    entries,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    source_at,
-    stamp_of,
-    telling_name,
-    while_unchanged,
-)
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading.pickles.json_values import Repetitive, ValueBudget, as_json
 from rolloupe.formats.reading.pickles.machine import beginning
 from rolloupe.formats.reading.pickles.torch_files import LEGACY, ZIP, TorchFile, torch_file
@@ -134,14 +122,14 @@ def _while_same(listed: Callable[[str, str], T]) -> Callable[[str, str], T]:
 @_while_same
 def dumps_in(folder: str, links: str) -> Sequence[DumpFile]:
     """List the dumps of a folder in the order of steps, evaluations after the train files."""
-    dumps = [dump_of(entry.location) for entry in files(folder, links, ENDING)]
+    dumps = [dump_of(entry.location) for entry in files.files(folder, links, ENDING)]
     return sorted(dumps, key=lambda dump: (dump.is_eval, -1 if dump.step is None else dump.step, dump.location))
 
 
 @_while_same
 def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
     """List the dumps of train data in a folder, in the order of steps and ranks."""
-    matches = [(e.location, match) for e in files(folder, links, ENDING) if (match := _TRAIN.fullmatch(e.name))]
+    matches = [(e.location, match) for e in files.files(folder, links, ENDING) if (match := _TRAIN.fullmatch(e.name))]
     return sorted(TrainFile(int(match["step"]), int(match["rank"] or 0), place) for place, match in matches)
 
 
@@ -149,16 +137,16 @@ def _dumps(run: RunInfo) -> Iterator[DumpFile]:
     """List the dumps of samples of a run."""
     for part in run.parts:
         if is_file(part.path):
-            yield dump_of(Location(part.path, links_of(run)))
+            yield dump_of(Location(part.path, files.links_of(run)))
             continue
         is_alone = os.path.basename(part.path) == ROLLOUTS  # any other folder may hold other files of PyTorch
-        dumps = dumps_in(part.path, links_of(run))
+        dumps = dumps_in(part.path, files.links_of(run))
         yield from (dump for dump in dumps if is_alone or kind_of(dump.location) not in ("", TRAIN))
 
 
 def train_files(run: RunInfo) -> Sequence[TrainFile]:
     """List the dumps of train data of a run, in the order of steps and ranks."""
-    return () if is_file(run.root) else train_files_in(os.path.join(run.root, TRAIN_DATA), links_of(run))
+    return () if is_file(run.root) else train_files_in(os.path.join(run.root, TRAIN_DATA), files.links_of(run))
 
 
 def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
@@ -169,7 +157,7 @@ def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
 def state_of(location: Location) -> str:
     """Return a word that changes when the file is written; empty for a missing file."""
     try:
-        return "-".join(map(str, stamp_of(location)))
+        return "-".join(map(str, files.stamp_of(location)))
     except OSError:
         return ""
 
@@ -182,7 +170,7 @@ def kind_of(location: Location) -> str:
         return ""
 
 
-@while_unchanged(KEPT_LOOKS)
+@files.while_unchanged(KEPT_LOOKS)
 def _look(location: Location) -> str:
     first, more = BEGINNINGS
     kind = _kind(_first_values(location, first))
@@ -247,16 +235,16 @@ class Slime(Format):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         links = link_root or str(path.resolve())
-        if is_one_file(path):
-            fits = path.suffix in ENDING and self._fits([dump_of(alone(path))], forced=forced)
+        if files.is_one_file(path):
+            fits = path.suffix in ENDING and self._fits([dump_of(files.alone(path))], forced=forced)
             return [self._run_at(path, f"one dump of {self.title}", "", path.stem)] if fits else []
         try:
-            listed = entries(str(path), links)
+            listed = files.entries(str(path), links)
         except OSError:
             return []
         if not any(entry.name.endswith(ENDING) or (entry.is_folder and entry.name == ROLLOUTS) for entry in listed):
             return []  # true of nearly all folders
-        name = telling_name(path, (ROLLOUTS, "dump_details", "debug"))
+        name = files.telling_name(path, (ROLLOUTS, "dump_details", "debug"))
         inner = path / ROLLOUTS
         dumps = dumps_in(str(inner), links)
         if self._fits(dumps, forced=forced):
@@ -275,15 +263,15 @@ class Slime(Format):
 
     def run_around(self, path: Path) -> Path | None:
         """See `Format`: the folder around `rollout_data/`, which also holds the train data."""
-        if path.name != ROLLOUTS or is_one_file(path):
+        if path.name != ROLLOUTS or files.is_one_file(path):
             return None
         around = path.parent
-        has_more = any(entry.name == TRAIN_DATA for entry in folders(str(around), str(around)))
+        has_more = any(entry.name == TRAIN_DATA for entry in files.folders(str(around), str(around)))
         return around if has_more and self.detect(around) else None
 
     def sources(self, run: RunInfo) -> list[Source]:
         sources = [
-            source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
+            files.source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
             for dump in _dumps(run)
         ]
         steps = {source.step: source.location for source in sources if source.split == "train"}
@@ -292,7 +280,7 @@ class Slime(Format):
             of_dump = [state_of(steps[step])] if step in steps else []
             for location in (*others, last):  # the last file counts the samples without a row
                 states = of_dump if location is not last else [*of_dump, *map(state_of, others)]
-                sources.append(source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
+                sources.append(files.source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
         return sources
 
     def losses(self, run: RunInfo) -> list[Problem]:
@@ -315,7 +303,7 @@ class Slime(Format):
             else:
                 yield from self.rows_in(run, source, samples.Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
-            reason = why_no_torch(source.location) or cause_of(error)
+            reason = why_no_torch(source.location) or files.cause_of(error)
             yield Problem(source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle))
 
     def rows_in(self, run: RunInfo, source: Source, dump: samples.Dump) -> Iterator[Scanned]:
@@ -380,7 +368,7 @@ class Slime(Format):
                 self.add_train_rows(run, source, dump, sample)
                 return sample
         except (OSError, UnreadablePickle, Unusable) as error:
-            reason = cause_of(error)
+            reason = files.cause_of(error)
         raise changed(source, locator.start, reason)
 
     def add_train_rows(self, run: RunInfo, source: Source, dump: samples.Dump, sample: Sample) -> None:
@@ -390,7 +378,7 @@ class Slime(Format):
             try:
                 of_file = _rows_in(location, dump)
             except (OSError, UnreadablePickle, Unusable) as error:
-                sample.notes.append(f"{os.path.basename(location.path)}: {cause_of(error)}")
+                sample.notes.append(f"{os.path.basename(location.path)}: {files.cause_of(error)}")
                 continue
             rows += [row for _, position, row in of_file if position == sample.row.ordinal]
         for row in rows:
@@ -416,7 +404,7 @@ class Slime(Format):
             record = samples.Dump.at(source.location).samples[locator.start]
             shown = as_json(record, most=MAX_RAW_VALUES)
         except (OSError, UnreadablePickle, Unusable, IndexError) as error:
-            raise changed(source, locator.start, cause_of(error)) from None
+            raise changed(source, locator.start, files.cause_of(error)) from None
         return json.dumps(shown, ensure_ascii=False).encode()
 
     def tokenizers(self, run: RunInfo) -> list[Location | str]:
@@ -432,7 +420,7 @@ class Slime(Format):
         return described_files(
             (entry.path, f"{folder}/{entry.name}", what)
             for folder, what in self.places(run)
-            for entry in files(os.path.join(run.root, folder), links_of(run), ("",))
+            for entry in files.files(os.path.join(run.root, folder), files.links_of(run), ("",))
         )
 
 

@@ -15,20 +15,9 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.formats.generic.rows import OwnNames
+from rolloupe.formats.reading import files
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import (
-    alone,
-    file_count,
-    file_of,
-    files,
-    folders,
-    is_one_file,
-    links_of,
-    plain_name,
-    source_at,
-    stem,
-)
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.pickles.values import simple
@@ -83,8 +72,8 @@ class Miles(Slime):
 
     def sources(self, run: RunInfo) -> list[Source]:
         """The rows of a dump depend on the conversations of its step."""
-        if alone := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
-            return CONVERSATIONS_ALONE.sources(alone[0])
+        if runs := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
+            return CONVERSATIONS_ALONE.sources(runs[0])
         sources = []
         for source in super().sources(run):
             location = None if source.annotates else _conversations(run, source)
@@ -153,31 +142,31 @@ class Miles(Slime):
         return trainer.merged_metrics(rows)
 
     def trainer_files(self, run: RunInfo) -> list[Source]:
-        return [source_at(run, place) for place in _metrics_files(run)]
+        return [files.source_at(run, place) for place in _metrics_files(run)]
 
     def config(self, run: RunInfo) -> dict[str, Any]:
-        meta = trainer.read_json(file_of(os.path.join(run.root, DASHBOARD), META, links_of(run)))
+        meta = trainer.read_json(files.file_of(os.path.join(run.root, DASHBOARD), META, files.links_of(run)))
         return parsers.as_dict(parsers.as_dict(meta).get("args"))
 
     def places(self, run: RunInfo) -> list[tuple[str, str]]:
         own = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
         known = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}
-        below = folders(os.path.join(run.root, DASHBOARD), links_of(run))
+        below = files.folders(os.path.join(run.root, DASHBOARD), files.links_of(run))
         own += [(f"{DASHBOARD}/{entry.name}", known.get(entry.name, "what machines did")) for entry in below]
         return super().places(run) + own
 
 
 def _is_of_lines(source: Source) -> bool:
-    return plain_name(source.path).endswith(LINES)
+    return files.plain_name(source.path).endswith(LINES)
 
 
 def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:
     """Return the columns whose samples no dump holds, as sources, in the order of steps."""
-    listed = [] if is_file(run.root) else files(os.path.join(run.root, FOLDER), links_of(run), (SUFFIX,))
+    listed = [] if is_file(run.root) else files.files(os.path.join(run.root, FOLDER), files.links_of(run), (SUFFIX,))
     matches = [(entry.location, match) for entry in listed if (match := _NAME.fullmatch(entry.name))]
     columns = [(EVAL if match["eval"] else "train", int(match["step"]), location) for location, match in matches]
     return [
-        source_at(run, location, step=step, split=split)
+        files.source_at(run, location, step=step, split=split)
         for split, step, location in sorted(columns, key=lambda column: (column[0] == EVAL, column[1]))
         if (step, split) not in dumped
     ]
@@ -188,7 +177,7 @@ def _conversations(run: RunInfo, source: Source) -> Location | None:
     if is_file(run.root) or source.step is None:
         return None
     name = f"{'' if source.split == 'train' else 'eval_'}{source.step}.jsonl"
-    return file_of(os.path.join(run.root, CONVERSATIONS), name, links_of(run))
+    return files.file_of(os.path.join(run.root, CONVERSATIONS), name, files.links_of(run))
 
 
 def _messages_of(record: Record) -> list[Any] | None:
@@ -229,9 +218,9 @@ def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
 def _metrics_files(run: RunInfo) -> list[Location]:
     if is_file(run.root):
         return []
-    links, folder = links_of(run), os.path.join(run.root, DASHBOARD)
-    by_hour = [entry.location for entry in files(os.path.join(folder, "metrics"), links)]
-    return [*filter(None, [file_of(folder, METRICS, links)]), *by_hour]
+    links, folder = files.links_of(run), os.path.join(run.root, DASHBOARD)
+    by_hour = [entry.location for entry in files.files(os.path.join(folder, "metrics"), links)]
+    return [*filter(None, [files.file_of(folder, METRICS, links)]), *by_hour]
 
 
 class Conversations(OwnNames, JsonlFormat):
@@ -247,22 +236,26 @@ class Conversations(OwnNames, JsonlFormat):
         return record.keys() >= _KEYS and "response" not in record  # lines of Relax have a response
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
-        links = "" if is_one_file(path) else link_root or str(path.resolve())
-        listed = [alone(path)] if is_one_file(path) else [entry.location for entry in files(str(path), links)]
-        listed = [place for place in listed if plain_name(place.path).endswith(LINES)]
+        links = "" if files.is_one_file(path) else link_root or str(path.resolve())
+        listed = (
+            [files.alone(path)]
+            if files.is_one_file(path)
+            else [entry.location for entry in files.files(str(path), links)]
+        )
+        listed = [place for place in listed if files.plain_name(place.path).endswith(LINES)]
         records = first_records(listed)
         if not records or not all(map(self.fits, records)):
             return []
-        reason = f"{file_count(listed)} of conversations of miles, without its dumps"
-        return [self._run_at(path, reason, links, stem(path.name) if is_one_file(path) else "")]
+        reason = f"{files.file_count(listed)} of conversations of miles, without its dumps"
+        return [self._run_at(path, reason, links, files.stem(path.name) if files.is_one_file(path) else "")]
 
     def sources(self, run: RunInfo) -> list[Source]:
-        one_file = [Location(run.root, links_of(run))] if is_file(run.root) else []
+        one_file = [Location(run.root, files.links_of(run))] if is_file(run.root) else []
         sources = []
-        for place in one_file or [entry.location for entry in files(run.root, links_of(run))]:
+        for place in one_file or [entry.location for entry in files.files(run.root, files.links_of(run))]:
             name = os.path.basename(place.path)
             split = EVAL if name.startswith("eval_") else "train"
-            sources.append(source_at(run, place, split=split, step=parsers.step_in(stem(name))))
+            sources.append(files.source_at(run, place, split=split, step=parsers.step_in(files.stem(name))))
         return sources
 
 

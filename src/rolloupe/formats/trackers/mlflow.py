@@ -17,33 +17,11 @@ from rolloupe.formats.generic.keys import roles_of
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.records import Record
+from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
-from rolloupe.formats.reading.trackers.sqlite import (
-    ENDINGS,
-    LISTING_S,
-    MOST_RUNS,
-    TOO_LARGE,
-    BadDatabase,
-    is_database,
-    logged_row,
-    read_database,
-    runs_with_metrics,
-    size_of,
-    states_of,
-    stored_columns,
-    table_rows,
-)
 from rolloupe.formats.reading.trainer_files import described_files
+from rolloupe.formats.trackers import samples
 from rolloupe.formats.trackers.database_format import FIRST_ROWS, DatabaseFormat, RowsOfTable, TableExtent, width_for
-from rolloupe.formats.trackers.samples import (
-    LoggedSample,
-    Placed,
-    is_call,
-    name_of,
-    sample_of_call,
-    split_named,
-    with_numbers,
-)
 from rolloupe.lru import Lru
 from rolloupe.model import Location, MetricRow, RunFile, RunInfo
 from rolloupe.storage import path_state
@@ -71,7 +49,7 @@ ENDS = f"""
 FROM (
   SELECT experiment_id, {{run}} AS run, min(rowid) AS first, max(rowid) AS last, max(end_time_unix_nano) AS changed_ns
   FROM spans WHERE rowid >= ? AND rowid < ? AND {IS_SAMPLE} GROUP BY experiment_id, run
-) LIMIT {MOST_RUNS}"""
+) LIMIT {sqlite.MOST_RUNS}"""
 
 
 class TracedRun(NamedTuple):
@@ -101,13 +79,13 @@ class MLflow(DatabaseFormat):
 
     name = "mlflow"
     title = "MLflow"
-    suffixes = ENDINGS
-    endings = ENDINGS
-    sizes: ClassVar = {SPANS: size_of(("content",))}
+    suffixes = sqlite.ENDINGS
+    endings = sqlite.ENDINGS
+    sizes: ClassVar = {SPANS: sqlite.size_of(("content",))}
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
         path, runs = Path(location.path), []
-        with contextlib.suppress(BadDatabase, OSError):
+        with contextlib.suppress(sqlite.BadDatabase, OSError):
             for run in traced_runs(location):
                 reason = f"a run in MLflow's database {'with' if run.has_traces else 'without'} traces"
                 runs.append(replace(self._run_at(path, reason, links, run.title), within=run.id))
@@ -122,22 +100,22 @@ class MLflow(DatabaseFormat):
                 tables.append(TableExtent(rows, traced.last, traced.changed_ns))
         return tables
 
-    def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
+    def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[samples.Placed]:
         experiment, name = rows.ids
         wanted = f"FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)} ORDER BY rowid"
-        has_feedback = stored_columns(database, "assessments") >= {"trace_id", "name", "value", "valid"}
+        has_feedback = sqlite.stored_columns(database, "assessments") >= {"trace_id", "name", "value", "valid"}
         columns = ("rowid", "trace_id", "name", "status", "content")
-        for row in table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
-            if TOO_LARGE in row:
-                yield rows.placed(row["rowid"], row[TOO_LARGE])
+        for row in sqlite.table_rows(database, columns, wanted, (first, stop, int(experiment), name)):
+            if sqlite.TOO_LARGE in row:
+                yield rows.placed(row["rowid"], row[sqlite.TOO_LARGE])
                 continue
             of_trace = (row["trace_id"],)
-            tag_rows = table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", of_trace)
+            tag_rows = sqlite.table_rows(database, ("key", "value"), "FROM trace_tags WHERE request_id = ?", of_trace)
             tags = {str(tag["key"]): tag["value"] for tag in tag_rows}
             feedback = {}  # assessments by people, judges and code
             if has_feedback:
                 valid = "FROM assessments WHERE trace_id = ? AND ifnull(valid, 1) ORDER BY created_timestamp"
-                assessments = table_rows(database, ("name", "value"), valid, of_trace)
+                assessments = sqlite.table_rows(database, ("name", "value"), valid, of_trace)
                 feedback = {str(assessed["name"]): parsed(assessed["value"] or "") for assessed in assessments}
             yield from _placed(rows, row, tags, feedback)
 
@@ -149,19 +127,19 @@ class MLflow(DatabaseFormat):
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         wanted = f"FROM metrics JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY timestamp LIMIT {MOST_METRICS}"
         columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
-        return metric_rows([logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
+        return metric_rows([sqlite.logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
 
     def _of_run(self, run: RunInfo, table: str, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
         """Return the rows of a table about the MLflow run of the traces; none if the table is a view."""
         experiment, _, name = run.within.partition("/")
 
         def rows(database: apsw.Connection) -> list[dict[str, Any]]:
-            is_stored = stored_columns(database, table) and stored_columns(database, "runs")
-            return [*table_rows(database, columns, wanted, (int(experiment), name))] if is_stored else []
+            is_stored = sqlite.stored_columns(database, table) and sqlite.stored_columns(database, "runs")
+            return [*sqlite.table_rows(database, columns, wanted, (int(experiment), name))] if is_stored else []
 
         try:
-            return read_database(Location(run.root, links_of(run)), rows)
-        except (BadDatabase, OSError):
+            return sqlite.read_database(Location(run.root, links_of(run)), rows)
+        except (sqlite.BadDatabase, OSError):
             return []
 
     def files(self, run: RunInfo) -> list[RunFile]:
@@ -169,18 +147,20 @@ class MLflow(DatabaseFormat):
         return described_files((f"{run.root}{end}", f"{name}{end}", "MLflow") for end in ("", "-wal"))
 
 
-def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]) -> Iterator[Placed]:
+def _placed(
+    rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]
+) -> Iterator[samples.Placed]:
     content = parsed(row["content"] or "")
     known = parsers.as_dict(parsers.as_dict(content).get("attributes"))
     stored = (known.get(INPUTS), known.get(OUTPUTS))
     inputs, output = (parsed(value) if isinstance(value, str) else value for value in stored)
-    inputs, output = (with_numbers(value) if isinstance(value, dict) else value for value in (inputs, output))
+    inputs, output = (samples.with_numbers(value) if isinstance(value, dict) else value for value in (inputs, output))
     numbers = {name: parsers.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
     about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}
     about["status"] = "error" if row["status"] == "ERROR" else "success"
-    sample: LoggedSample | str | None
-    if is_call(about):
-        sample = sample_of_call(about, 0)
+    sample: samples.LoggedSample | str | None
+    if samples.is_call(about):
+        sample = samples.sample_of_call(about, 0)
     elif "experiment_name" in tags:
         sample = "a call without a sample_index is no sample"
     else:
@@ -190,7 +170,7 @@ def _placed(rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedba
         yield rows.placed(row["rowid"], sample, record=record)
 
 
-def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> LoggedSample:
+def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -> samples.LoggedSample:
     """Return the sample of a trace from a person's own code."""
     asked = inputs if isinstance(inputs, dict) else {"prompt": inputs}
     given = output if isinstance(output, dict) else {"response": output}
@@ -211,9 +191,9 @@ def _sample_of_trace(inputs: Any, output: Any, tags: Record, feedback: Record) -
         "reward": record[score] if score else None,
         "step": parsers.integer(record[roles.step]) if roles.step else None,
     }
-    group = name_of(record[roles.group]) if roles.group else None
-    split = split_named(record["split"]) if isinstance(record.get("split"), str) else ""
-    return LoggedSample(others | ({"group": group} if group else {}), split)
+    group = samples.name_of(record[roles.group]) if roles.group else None
+    split = samples.split_named(record["split"]) if isinstance(record.get("split"), str) else ""
+    return samples.LoggedSample(others | ({"group": group} if group else {}), split)
 
 
 def _only_text(value: Any) -> Any:
@@ -244,27 +224,27 @@ def of_run(database: apsw.Connection) -> str:
 
 
 def _run_of_trace(database: apsw.Connection) -> str:
-    is_stored = {"request_id", "key", "value"} <= stored_columns(database, "trace_request_metadata")
+    is_stored = {"request_id", "key", "value"} <= sqlite.stored_columns(database, "trace_request_metadata")
     return f"coalesce(({NAMED}), {f'({WITHIN}), ' if is_stored else ''}'')"
 
 
-@while_unchanged(128, states_of)
+@while_unchanged(128, sqlite.states_of)
 def traced_runs(location: Location) -> tuple[TracedRun, ...]:
     """List the runs in a database. Raises `BadDatabase` and OSError."""
-    if not is_database(location):
+    if not sqlite.is_database(location):
         return ()
     key = location, path_state(location.path).st_ino
-    return tuple(read_database(location, lambda database: [*_listed(database, key)], LISTING_S))
+    return tuple(sqlite.read_database(location, lambda database: [*_listed(database, key)], sqlite.LISTING_S))
 
 
 def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[TracedRun]:
-    if any(not needed <= stored_columns(database, table) for table, needed in NEEDED.items()):
+    if any(not needed <= sqlite.stored_columns(database, table) for table, needed in NEEDED.items()):
         return
-    experiments = table_rows(database, ("experiment_id", "name"), "FROM experiments")
+    experiments = sqlite.table_rows(database, ("experiment_id", "name"), "FROM experiments")
     names = {row["experiment_id"]: row["name"] for row in experiments}
     titles: dict[object, str] = {}
-    if {"run_uuid", "name"} <= stored_columns(database, "runs"):
-        titled = table_rows(database, ("run_uuid", "name"), f"FROM runs LIMIT {MOST_RUNS}")
+    if {"run_uuid", "name"} <= sqlite.stored_columns(database, "runs"):
+        titled = sqlite.table_rows(database, ("run_uuid", "name"), f"FROM runs LIMIT {sqlite.MOST_RUNS}")
         titles = {row["run_uuid"]: row["name"] or "" for row in titled}
     runs = _runs(database, key)
     average = f"SELECT avg(octet_length(content)) FROM spans WHERE rowid >= ? AND rowid < ? AND {of_run(database)}"
@@ -275,7 +255,7 @@ def _listed(database: apsw.Connection, key: tuple[Location, int]) -> Iterator[Tr
             yield TracedRun(experiment, title, name, first, last, size_bytes or 0, changed_ns)
     taken = {name for _, name in runs}
     nameless = {experiment for experiment, name in runs if not name}  # their metrics may belong to any run
-    for row in (runs_with_metrics(database) or ()) if runs else ():
+    for row in (sqlite.runs_with_metrics(database) or ()) if runs else ():
         if taken.isdisjoint((row["run_uuid"], row["name"])) and row["experiment_id"] not in nameless:
             yield TracedRun(row["experiment_id"], row["name"] or row["run_uuid"], row["run_uuid"], 0, -1, 0, 0)
 
@@ -300,7 +280,7 @@ def _trace(database: apsw.Connection, number: int) -> object:
 def span_ends(database: apsw.Connection, first: int, stop: int) -> _Runs:
     """Return the first and the last span of each run among some spans."""
     names = ("experiment_id", "run", "first", "last", "changed_ns")
-    rows = table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
+    rows = sqlite.table_rows(database, names, ENDS.format(run=_run_of_trace(database)), (first, stop))
     return {
         (row["experiment_id"], row["run"]): (row["first"], row["last"], parsers.integer(row["changed_ns"]) or 0)
         for row in rows

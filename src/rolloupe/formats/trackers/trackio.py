@@ -13,21 +13,8 @@ from msgspec.structs import replace
 
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of, while_unchanged
+from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.reading.trackers.curves import TRAINER_STEPS, parsed, seconds_of
-from rolloupe.formats.reading.trackers.sqlite import (
-    LISTING_S,
-    MOST_RUNS,
-    TOO_LARGE,
-    BadDatabase,
-    bounded,
-    id_column,
-    is_database,
-    read_database,
-    size_of,
-    states_of,
-    stored_columns,
-    table_rows,
-)
 from rolloupe.formats.trackers.database_format import FIRST_ROWS, DatabaseFormat, RowsOfTable, TableExtent, width_for
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, is_call, sample_of_trace, samples_of_table
 from rolloupe.formats.trainers.trl import RewardFunctions, reward_functions
@@ -43,7 +30,7 @@ LOOKED_ROWS = 300
 """The number of first rows, and of last rows, of metrics that are searched for tables."""
 MARK = b'"trackio.t'
 """Bytes that occur in every row of metrics with a table or a trace."""
-_MARKED = f"(metrics NOT NULL AND {bounded('metrics')} IS NULL OR instr({bounded('metrics')}, ?))"
+_MARKED = f"(metrics NOT NULL AND {sqlite.bounded('metrics')} IS NULL OR instr({sqlite.bounded('metrics')}, ?))"
 """The condition for rows of metrics that may have samples: marked rows, and rows that are too large to check."""
 TABLE, TRACE = "trackio.table", "trackio.trace"
 OF_EVAL = "eval/"
@@ -83,12 +70,12 @@ class Trackio(DatabaseFormat):
 
     name = "trackio"
     title = "trackio"
-    sizes: ClassVar = {TRACES: size_of(("messages", "metadata")), METRICS: size_of(("metrics",))}
+    sizes: ClassVar = {TRACES: sqlite.size_of(("messages", "metadata")), METRICS: sqlite.size_of(("metrics",))}
 
     def runs_in(self, location: Location, links: str) -> list[RunInfo]:
         try:
             logged_runs = _logged_runs(location) if is_file(location.path) else ()
-        except (BadDatabase, OSError):
+        except (sqlite.BadDatabase, OSError):
             return []
         runs = []
         for logged in logged_runs:
@@ -113,28 +100,28 @@ class Trackio(DatabaseFormat):
         return tables
 
     def samples(self, database: apsw.Connection, rows: RowsOfTable, first: int, stop: int) -> Iterator[Placed]:
-        columns, is_traces = stored_columns(database, rows.table), rows.table == TRACES
-        key = id_column(columns)
+        columns, is_traces = sqlite.stored_columns(database, rows.table), rows.table == TRACES
+        key = sqlite.id_column(columns)
         taken = ("key", "messages", "metadata", *({"spans"} & columns)) if is_traces else (key, "metrics")
         functions = RewardFunctions() if is_traces else _functions(database, rows.ids[0])
         own = f"+{key} IN ({', '.join(['CAST(? AS TEXT)'] * len(rows.ids))})" + ("" if is_traces else f" AND {_MARKED}")
         wanted = f"FROM {rows.table} WHERE rowid >= ? AND rowid < ? AND {own} ORDER BY rowid"
         values = (first, stop, *rows.ids, *(() if is_traces else (MARK,)))
-        for row in table_rows(database, ("rowid", "step", *taken), wanted, values):
+        for row in sqlite.table_rows(database, ("rowid", "step", *taken), wanted, values):
             number = row["rowid"]
-            if TOO_LARGE in row:
-                yield rows.placed(number, row[TOO_LARGE])
+            if sqlite.TOO_LARGE in row:
+                yield rows.placed(number, row[sqlite.TOO_LARGE])
                 continue
             for part, sample, about in _trace(row) if is_traces else _metrics(database, rows, key, row, functions):
                 yield rows.placed(number, sample, part, about)
 
 
-@while_unchanged(128, states_of)
+@while_unchanged(128, sqlite.states_of)
 def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
     """List the runs of a project. verl's workers belong to the last run of their name that began before their end."""
-    if not is_database(location):
+    if not sqlite.is_database(location):
         return ()
-    ids = read_database(location, lambda database: [*_ids(database)], LISTING_S)
+    ids = sqlite.read_database(location, lambda database: [*_ids(database)], sqlite.LISTING_S)
     runs = [[logged] for logged in ids if not logged.is_of_worker]
     alone: dict[str, list[ProjectId]] = {}
     for worker in [logged for logged in ids if logged.is_of_worker]:
@@ -146,14 +133,14 @@ def _logged_runs(location: Location) -> tuple[LoggedIds, ...]:
 
 def _functions(database: apsw.Connection, run_id: str) -> RewardFunctions:
     """Read TRL's reward functions from its configuration and from the first metrics with a reward."""
-    columns = stored_columns(database, "configs")
-    key = id_column(columns)
+    columns = sqlite.stored_columns(database, "configs")
+    key = sqlite.id_column(columns)
     if not {key, "config"} <= columns:
         return RewardFunctions()
-    configs = table_rows(database, ("config",), f"FROM configs WHERE {key} = CAST(? AS TEXT)", (run_id,))
+    configs = sqlite.table_rows(database, ("config",), f"FROM configs WHERE {key} = CAST(? AS TEXT)", (run_id,))
     config = next((row["config"] for row in configs), None)
-    wanted = f"FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({bounded('metrics')}, ?) ORDER BY rowid"
-    logged = table_rows(database, ("metrics",), wanted, (run_id, REWARDS))
+    wanted = f"FROM metrics WHERE +{key} = CAST(? AS TEXT) AND instr({sqlite.bounded('metrics')}, ?) ORDER BY rowid"
+    logged = sqlite.table_rows(database, ("metrics",), wanted, (run_id, REWARDS))
     return reward_functions(parsed(config or ""), (_object(row["metrics"]) for row in logged))
 
 
@@ -176,12 +163,12 @@ def _metrics(
 
     def before(fits: str, *values: bytes) -> dict[str, Any]:
         earlier = f"+{key} = CAST(? AS TEXT) AND rowid < ? AND rowid >= ? AND {fits}"
-        wanted = f"SELECT {bounded('metrics')} FROM metrics WHERE {earlier} ORDER BY rowid DESC LIMIT 1"
+        wanted = f"SELECT {sqlite.bounded('metrics')} FROM metrics WHERE {earlier} ORDER BY rowid DESC LIMIT 1"
         last = database.execute(wanted, (row[key], row["rowid"], rows.first, *values)).fetchone()
         return _object(last[0] if last else None)
 
     split = EVAL if any(name.startswith(OF_EVAL) for name in before("octet_length(metrics) > 2")) else ""
-    marked = before(f"instr({bounded('metrics')}, ?)", MARK)
+    marked = before(f"instr({sqlite.bounded('metrics')}, ?)", MARK)
     return samples_in(_object(row["metrics"]), parsers.integer(row["step"]), split, functions, marked)
 
 
@@ -189,20 +176,20 @@ class _RunTable:
     """A table whose rows belong to runs."""
 
     def __init__(self, database: apsw.Connection, name: str) -> None:
-        columns = stored_columns(database, name)
-        self._database, self._name, self._key = database, name, id_column(columns)
+        columns = sqlite.stored_columns(database, name)
+        self._database, self._name, self._key = database, name, sqlite.id_column(columns)
         self._has_time = "timestamp" in columns
         self.spans: dict[bytes, tuple[int, int]] = {}
         """The first and the last row of each id."""
         if {self._key, *NEEDED[name]} <= columns:
             spans = (
                 f"SELECT CAST({self._key} AS BLOB), min(rowid), max(rowid) FROM {name} "
-                f"GROUP BY {self._key} ORDER BY min(rowid) LIMIT {MOST_RUNS}"
+                f"GROUP BY {self._key} ORDER BY min(rowid) LIMIT {sqlite.MOST_RUNS}"
             )
             self.spans = {run_id: (first, last) for run_id, first, last in database.execute(spans)}
 
     def value(self, column: str, number: int) -> bytes:
-        wanted = f"SELECT {bounded(column)} FROM {self._name} WHERE rowid = ?"
+        wanted = f"SELECT {sqlite.bounded(column)} FROM {self._name} WHERE rowid = ?"
         return next((value or b"" for (value,) in self._database.execute(wanted, (number,))), b"")
 
     def time_ns(self, number: int) -> int:
@@ -219,7 +206,7 @@ class _RunTable:
 
     def metrics(self, run_id: bytes, order: str, condition: str, *values: bytes) -> Iterator[bytes | None]:
         """Yield the metrics that fit among the first rows of an id, in an order; None for a row that is too large."""
-        own = f"{bounded('metrics')} AS value_ FROM metrics WHERE {self._key} = CAST(? AS TEXT)"
+        own = f"{sqlite.bounded('metrics')} AS value_ FROM metrics WHERE {self._key} = CAST(? AS TEXT)"
         wanted = f"SELECT value_ FROM (SELECT {own} {order} LIMIT {LOOKED_ROWS}) WHERE {condition}"
         yield from (value for (value,) in self._database.execute(wanted, (run_id, *values)))
 
@@ -227,10 +214,10 @@ class _RunTable:
 def _ids(database: apsw.Connection) -> Iterator[ProjectId]:
     encoding = str(database.pragma("encoding"))
     metrics, traces = (_RunTable(database, name) for name in (METRICS, TRACES))
-    columns = stored_columns(database, "configs")
-    key, names = id_column(columns), dict[bytes, bytes]()
+    columns = sqlite.stored_columns(database, "configs")
+    key, names = sqlite.id_column(columns), dict[bytes, bytes]()
     if {key, "run_name"} <= columns:
-        configs = f"SELECT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM configs LIMIT {MOST_RUNS}"
+        configs = f"SELECT CAST({key} AS BLOB), CAST(run_name AS BLOB) FROM configs LIMIT {sqlite.MOST_RUNS}"
         names = dict(database.execute(configs))
     for table in (metrics, traces):
         names |= {

@@ -132,15 +132,15 @@ EMPTY: Final[dict[str, Callable[[], Any]]] = {
 """The types of values of calls without arguments."""
 
 
-def _is_short(values: list[object], *known: str | None) -> bool:
-    """Return whether `values` are empty, or one of the known words. Never compares a text that is still in the file."""
-    return not values or (len(values) == 1 and isinstance(values[0], str | None) and values[0] in known)
+def _is_short(given: list[object], *known: str | None) -> bool:
+    """Return whether `given` is empty, or one of the known words. Never compares a text that is still in the file."""
+    return not given or (len(given) == 1 and isinstance(given[0], str | None) and given[0] in known)
 
 
-def _iterable(values: Any) -> Any:
-    if not isinstance(values, list | tuple | set | frozenset | NumberList):
+def _iterable(given: Any) -> Any:
+    if not isinstance(given, list | tuple | set | frozenset | NumberList):
         raise TypeError
-    return values
+    return given
 
 
 def _dict(pairs: Any) -> dict[Any, Any]:
@@ -149,8 +149,8 @@ def _dict(pairs: Any) -> dict[Any, Any]:
     return {as_key(key): value for key, value in paced(_iterable(pairs))}
 
 
-def _set(values: Any) -> set[Any]:
-    return {as_key(item) for item in paced(_iterable(values))}
+def _set(items: Any) -> set[Any]:
+    return {as_key(item) for item in paced(_iterable(items))}
 
 
 def _latin(text: str, encoding: Any = "latin-1") -> bytes:
@@ -177,8 +177,8 @@ def _tensor(make: str, storage: Any, offset: Any, shape: Any, strides: Any, *mor
     return Tensor(storage, kind, offset, shape, strides)
 
 
-def _lengths(values: Any) -> tuple[int, ...]:
-    lengths = tuple(values)
+def _lengths(given: Any) -> tuple[int, ...]:
+    lengths = tuple(given)
     if not all(type(length) is int and 0 <= length < 2**40 for length in lengths):
         raise TypeError
     return lengths

@@ -8,17 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from rolloupe import text
-from rolloupe.formats.reading.pickles.values import (
-    ArrayValue,
-    Blob,
-    Name,
-    NumberList,
-    NumpyType,
-    Opaque,
-    StorageRef,
-    Tensor,
-    UnreadablePickle,
-)
+from rolloupe.formats.reading.pickles import values
 from rolloupe.formats.reading.value_parsers import MAX_DEPTH, TOO_DEEP
 
 MAX_VALUES = 2**20
@@ -36,7 +26,7 @@ NOT_CALLED = "not called"
 TOO_MANY = "(more values than are shown: see the file)"
 
 
-class Repetitive(UnreadablePickle):
+class Repetitive(values.UnreadablePickle):
     """Raised for a file whose records have far more values than it has bytes, because it repeats them."""
 
 
@@ -46,9 +36,9 @@ class ValueBudget:
     def __init__(self, size_bytes: int) -> None:
         self._left = FREE_VALUES + VALUES_PER_BYTE * size_bytes
 
-    def spend(self, values: int) -> None:
+    def spend(self, count: int) -> None:
         """Spend values. Raises `UnreadablePickle` if too few are left."""
-        self._left -= values
+        self._left -= count
         if self._left < 0:
             raise Repetitive("the file repeats its values too often: read no further")
 
@@ -72,7 +62,7 @@ class _Converter:
 
     def of(self, value: Any, depth: int) -> Any:
         self.left -= self._cost + (len(value) // CHARACTERS if isinstance(value, str | bytes | bytearray) else 0)
-        if isinstance(value, Blob):
+        if isinstance(value, values.Blob):
             self.left -= value.length // CHARACTERS
         if self.left < 0:
             return TOO_MANY
@@ -80,48 +70,53 @@ class _Converter:
             return TOO_DEEP
         if value is None or isinstance(value, bool | int | float):
             return value
-        if isinstance(value, str | Blob | bytes | bytearray | Name | complex):
+        if isinstance(value, str | values.Blob | bytes | bytearray | values.Name | complex):
             return _text_of(value)
         if isinstance(value, dict):
             members = zip(value, self._some(value.values(), depth), strict=False)
-            return {f"({key.name})" if isinstance(key, Opaque) else _text_of(key): member for key, member in members}
+            return {
+                f"({key.name})" if isinstance(key, values.Opaque) else _text_of(key): member for key, member in members
+            }
         if isinstance(value, list | tuple | set | frozenset):
             return [*self._some(value, depth)]
-        if isinstance(value, NumberList | Tensor | ArrayValue) and getattr(value, "state", None) is None:
+        if (
+            isinstance(value, values.NumberList | values.Tensor | values.ArrayValue)
+            and getattr(value, "state", None) is None
+        ):
             return self._numbers(value, depth)
-        if isinstance(value, StorageRef):
+        if isinstance(value, values.StorageRef):
             return f"(a storage of {value.kind})"
-        if isinstance(value, NumpyType):
+        if isinstance(value, values.NumpyType):
             return f"numpy.dtype({value.text})"
         return self._marker(value, depth)
 
-    def _some(self, values: Iterable[Any], depth: int) -> Iterator[Any]:
+    def _some(self, items: Iterable[Any], depth: int) -> Iterator[Any]:
         """Yield the values of a container, up to the first that is not shown."""
-        for item in values:
+        for item in items:
             yield self.of(item, depth + 1)
             if self.left < 0:
                 return
 
-    def _numbers(self, value: NumberList | Tensor | ArrayValue, depth: int) -> Any:
-        if isinstance(value, NumberList) and value.array() is None:
+    def _numbers(self, value: values.NumberList | values.Tensor | values.ArrayValue, depth: int) -> Any:
+        if isinstance(value, values.NumberList) and value.array() is None:
             return [*self._some(value.values(), depth)]
-        count = len(value) if isinstance(value, NumberList) else value.size
+        count = len(value) if isinstance(value, values.NumberList) else value.size
         self.left -= count if count <= self._most else 0
         try:
             array = value.array() if count <= self._most and self.left >= 0 else None
-        except UnreadablePickle as error:
+        except values.UnreadablePickle as error:
             return f"({error})"
         if array is not None:
             return self.of(array.tolist(), depth) if array.dtype.kind in "cSU" else array.tolist()
-        if isinstance(value, NumberList):
+        if isinstance(value, values.NumberList):
             return f"(list: {count:,} values)"
-        kind = value.kind if isinstance(value, Tensor) else value.type_text
+        kind = value.kind if isinstance(value, values.Tensor) else value.type_text
         return f"({kind}[{', '.join(map(str, value.shape))}]: {count:,} values)"
 
     def _marker(self, value: Any, depth: int) -> dict[str, Any]:
-        if isinstance(value, ArrayValue):
-            value = Opaque("numpy.ndarray", (), value.state)
-        assert isinstance(value, Opaque)
+        if isinstance(value, values.ArrayValue):
+            value = values.Opaque("numpy.ndarray", (), value.state)
+        assert isinstance(value, values.Opaque)
         shown: dict[str, Any] = {NOT_CALLED: _text_of(value.name)}
         for key, part in (("arguments", value.arguments), ("state", value.state), ("items", value.items)):
             if part not in ((), None, []):
@@ -130,7 +125,7 @@ class _Converter:
 
 
 def _text_of(value: Any) -> str:
-    if isinstance(value, Blob):
+    if isinstance(value, values.Blob):
         value = value.value()
     if isinstance(value, bytes | bytearray):
         value = bytes(value).decode("utf-8", "replace")

@@ -11,18 +11,8 @@ import time
 from collections.abc import Callable, Sized
 from typing import Any, Final
 
+from rolloupe.formats.reading.pickles import values
 from rolloupe.formats.reading.pickles.constructors import as_key, call, fill, paced
-from rolloupe.formats.reading.pickles.values import (
-    LIST_OF_NUMBERS,
-    MAX_RUN_BYTES,
-    RUN,
-    Blob,
-    Name,
-    NumberList,
-    Opaque,
-    UnreadablePickle,
-    Window,
-)
 
 MAX_STEPS = 2**23
 """The most opcodes of a pickle, not counting numbers in lists."""
@@ -47,20 +37,20 @@ Persistent = Callable[[Any], Any]
 """Returns the value of a persistent id. Raises TypeError for an unknown kind."""
 
 
-def interpret(window: Window, persistent: Persistent | None = None) -> Any:
+def interpret(window: values.Window, persistent: Persistent | None = None) -> Any:
     """Return the value that the pickle at a window's place describes. Raises only `UnreadablePickle`."""
     try:
         return Machine(window, persistent).run(MAX_STEPS)
-    except UnreadablePickle:
+    except values.UnreadablePickle:
         raise
     except MemoryError:
-        raise UnreadablePickle("too large for the memory") from None
+        raise values.UnreadablePickle("too large for the memory") from None
     except _DAMAGE as error:
         reason = f"not a pickle, or damaged before byte {window.place:,} ({type(error).__name__})"
-        raise UnreadablePickle(reason) from None
+        raise values.UnreadablePickle(reason) from None
 
 
-def beginning(window: Window) -> list[Any]:
+def beginning(window: values.Window) -> list[Any]:
     """Return the values that a pickle describes before its bytes end, or in its first steps.
 
     A whole pickle describes a single value.
@@ -68,14 +58,14 @@ def beginning(window: Window) -> list[Any]:
     machine = Machine(window, None)
     try:
         return [machine.run(MAX_BEGINNING_STEPS)]
-    except (UnreadablePickle, MemoryError, *_DAMAGE):
+    except (values.UnreadablePickle, MemoryError, *_DAMAGE):
         return machine.stack
 
 
 class Machine:
     """The stack and the memo of one pickle."""
 
-    def __init__(self, window: Window, persistent: Persistent | None) -> None:
+    def __init__(self, window: values.Window, persistent: Persistent | None) -> None:
         self.window = window
         self.stack: list[Any] = []
         self.marks: list[int] = []
@@ -90,7 +80,7 @@ class Machine:
         ends_s = time.monotonic() + MAX_SECONDS
         for step in range(most):
             if not step % STEPS_BETWEEN_LOOKS and time.monotonic() > ends_s:
-                raise UnreadablePickle(f"it takes more than {MAX_SECONDS:.0f} seconds: not read")
+                raise values.UnreadablePickle(f"it takes more than {MAX_SECONDS:.0f} seconds: not read")
             code = window.byte()
             if (make := VALUES.get(code)) is not None:
                 stack.append(make(self))
@@ -99,16 +89,16 @@ class Machine:
             elif code == STOP:
                 return stack.pop()
             else:
-                raise UnreadablePickle(f"not a pickle, or damaged: no opcode at byte {window.place - 1:,}")
-        raise UnreadablePickle(f"more than {most:,} steps: not read")
+                raise values.UnreadablePickle(f"not a pickle, or damaged: no opcode at byte {window.place - 1:,}")
+        raise values.UnreadablePickle(f"more than {most:,} steps: not read")
 
     def pop(self, count: int) -> list[Any]:
         """Take the values on top of the stack, the topmost last."""
         if count > len(self.stack):
             raise IndexError("too few values on the stack")
-        values = self.stack[-count:]
+        taken = self.stack[-count:]
         del self.stack[-count:]
-        return values
+        return taken
 
     def items(self) -> list[Any]:
         """Take everything above the last mark, and the mark."""
@@ -124,42 +114,42 @@ class Machine:
     def decimal(self, line: bytes) -> int:
         """Return the integer in a line of digits."""
         if len(line) > MAX_DIGITS:
-            raise UnreadablePickle(f"an integer of {len(line):,} digits: not read")
+            raise values.UnreadablePickle(f"an integer of {len(line):,} digits: not read")
         return int(line)
 
     def integer(self, length: int) -> int:
         """Read an integer of `length` bytes."""
         if not 0 <= length <= MAX_INTEGER_BYTES:
-            raise UnreadablePickle(f"an integer of {length:,} bytes: not read")
+            raise values.UnreadablePickle(f"an integer of {length:,} bytes: not read")
         return int.from_bytes(self.window.take(length), "little", signed=True)
 
     def text(self, form: str, encoding: str) -> Any:
         """Read a text after its length, or bytes if the encoding is empty; a long one stays in the file."""
         length = self.number(form)
         if length > LONG_BYTES or (length > SHORT_BYTES and self._kept_bytes > KEPT_BYTES):
-            return Blob(self.window.read, self.window.skip(length), length, encoding)
+            return values.Blob(self.window.read, self.window.skip(length), length, encoding)
         self._kept_bytes += length
         data = self.window.take(length)
         return data.decode(encoding, "surrogatepass") if encoding else data
 
-    def name(self) -> Name:
+    def name(self) -> values.Name:
         """Read a module and a name in it, a line each."""
-        return Name(".".join(self.window.line().decode("utf-8") for _ in range(2)))
+        return values.Name(".".join(self.window.line().decode("utf-8") for _ in range(2)))
 
     def call(self, callee: Any, arguments: Any) -> Any:
         """Return the value of a call."""
         result = call(callee, arguments)
         self._copied += len(result) if isinstance(result, Sized) else 0
         if self._copied > MAX_COPIED:
-            raise UnreadablePickle(f"its calls copy more than {MAX_COPIED:,} values: not read")
+            raise values.UnreadablePickle(f"its calls copy more than {MAX_COPIED:,} values: not read")
         return result
 
     def persistent(self, key: Any) -> Any:
         """Return the value of a persistent id."""
         try:
-            return self._persistent(key) if self._persistent else Opaque("persistent id", (key,))
+            return self._persistent(key) if self._persistent else values.Opaque("persistent id", (key,))
         except (TypeError, ValueError):
-            return Opaque("persistent id", (key,))
+            return values.Opaque("persistent id", (key,))
 
 
 def _flag_or_decimal(machine: Machine) -> int:
@@ -179,15 +169,15 @@ def _quoted(machine: Machine) -> str:
 
 
 def _list(machine: Machine) -> Any:
-    machine.window.look(MAX_RUN_BYTES)
-    is_numbers = LIST_OF_NUMBERS.match(machine.window.data, machine.window.at)
-    return NumberList(machine.window.read) if is_numbers else []
+    machine.window.look(values.MAX_RUN_BYTES)
+    is_numbers = values.LIST_OF_NUMBERS.match(machine.window.data, machine.window.at)
+    return values.NumberList(machine.window.read) if is_numbers else []
 
 
 def _filled(target: Any, items: list[Any]) -> Any:
     """Put keys and values, which alternate, into a dict or a marker, and return that."""
     pairs = zip(items[::2], items[1::2], strict=True)
-    if isinstance(target, Opaque):
+    if isinstance(target, values.Opaque):
         target.items.extend(pairs)
         return target
     if not isinstance(target, dict):
@@ -197,11 +187,11 @@ def _filled(target: Any, items: list[Any]) -> Any:
     return target
 
 
-def _name_on_stack(machine: Machine) -> Name:
+def _name_on_stack(machine: Machine) -> values.Name:
     module, attribute = machine.pop(2)
     if not (isinstance(attribute, str) and isinstance(module, str)):
         raise TypeError("a name that is no text")
-    return Name(f"{module}.{attribute}")
+    return values.Name(f"{module}.{attribute}")
 
 
 def _new_object_with_names(machine: Machine) -> Any:
@@ -232,7 +222,7 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("B"): lambda machine: machine.text("<I", ""),
     ord("C"): lambda machine: machine.text("<B", ""),
     0x8E: lambda machine: machine.text("<Q", ""),
-    0x96: lambda machine: data if isinstance(data := machine.text("<Q", ""), Blob) else bytearray(data),
+    0x96: lambda machine: data if isinstance(data := machine.text("<Q", ""), values.Blob) else bytearray(data),
     # Containers.
     ord("]"): _list,
     ord("}"): lambda _: {},
@@ -261,9 +251,9 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("P"): lambda machine: machine.persistent(machine.window.line().decode("utf-8")),
     ord("Q"): lambda machine: machine.persistent(machine.stack.pop()),
     # Names by their numbers in a registry of the writer.
-    0x82: lambda machine: Name(f"copyreg extension {machine.number('<B')}"),
-    0x83: lambda machine: Name(f"copyreg extension {machine.number('<H')}"),
-    0x84: lambda machine: Name(f"copyreg extension {machine.number('<i')}"),
+    0x82: lambda machine: values.Name(f"copyreg extension {machine.number('<B')}"),
+    0x83: lambda machine: values.Name(f"copyreg extension {machine.number('<H')}"),
+    0x84: lambda machine: values.Name(f"copyreg extension {machine.number('<i')}"),
 }
 """The opcodes that put a value onto the stack: each function returns the value."""
 
@@ -271,10 +261,10 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
 def _mark(machine: Machine) -> None:
     """Begin a row of items; note only the place of numbers for a list."""
     window, stack = machine.window, machine.stack
-    if stack and isinstance(stack[-1], NumberList):
+    if stack and isinstance(stack[-1], values.NumberList):
         window.at -= 1
-        window.look(MAX_RUN_BYTES)
-        run = RUN.match(window.data, window.at)
+        window.look(values.MAX_RUN_BYTES)
+        run = values.RUN.match(window.data, window.at)
         window.at += 1
         if run is not None:
             length = run.end() - run.start() - 2
@@ -289,7 +279,7 @@ def _extend(machine: Machine, items: list[Any]) -> None:
 
 def _add_items(machine: Machine) -> None:
     items, target = machine.items(), machine.stack[-1]
-    if isinstance(target, Opaque):
+    if isinstance(target, values.Opaque):
         target.extend(items)
         return
     for item in paced(items):
@@ -313,11 +303,11 @@ def _memoize(machine: Machine, key: int) -> None:
 
 def _protocol(machine: Machine) -> None:
     if (version := machine.number("<B")) > 5:
-        raise UnreadablePickle(f"a pickle of protocol {version}, and 5 is the last one known here")
+        raise values.UnreadablePickle(f"a pickle of protocol {version}, and 5 is the last one known here")
 
 
 def _next_buffer(_: Machine) -> None:
-    raise UnreadablePickle("its values lie outside of the pickle: not read")
+    raise values.UnreadablePickle("its values lie outside of the pickle: not read")
 
 
 ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {

@@ -20,21 +20,7 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.codecs import FREE_BYTES, MAX_RATIO
 from rolloupe.formats.reading.files import stamp_of, while_unchanged
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row_at
-from rolloupe.formats.reading.tables.parquet_files import (
-    AGAIN,
-    BATCH_BYTES,
-    KEPT_FOOTERS,
-    UNREADABLE,
-    LargePages,
-    RowGroup,
-    batch_rows,
-    batches_of,
-    first_of,
-    groups_of,
-    opened_table,
-    reason_of,
-    why_no_table,
-)
+from rolloupe.formats.reading.tables import parquet_files
 from rolloupe.model import Location, Locator, Problem, RunInfo, SampleRow, Scanned, Source
 
 FIRST_FILES = 4
@@ -60,17 +46,17 @@ class ParquetFormat(RecordFormat):
         try:
             stamp = stamp_of(source.location)
             expanded, limit = 0, max(FREE_BYTES, MAX_RATIO * stamp[1])
-            for group in groups_of(source.location):
+            for group in parquet_files.groups_of(source.location):
                 if start <= group.start < stop:
                     expanded += yield from self._scanned(run, source, group, stamp, limit - expanded)
-        except UNREADABLE as error:
-            reason = why_no_table(source.location) or reason_of(error)
+        except parquet_files.UNREADABLE as error:
+            reason = parquet_files.why_no_table(source.location) or parquet_files.reason_of(error)
             if "Next:" not in reason and not (isinstance(error, OSError) and error.errno):
-                reason = f"{reason}. {AGAIN}"
+                reason = f"{reason}. {parquet_files.AGAIN}"
             yield Problem(source=source.name, reason=reason, start=start, transient=True)
 
     def _scanned(
-        self, run: RunInfo, source: Source, group: RowGroup, stamp: tuple[int, int, int], most_bytes: int
+        self, run: RunInfo, source: Source, group: parquet_files.RowGroup, stamp: tuple[int, int, int], most_bytes: int
     ) -> Generator[Scanned, None, int]:
         """Yield the rows of a group; return the bytes of their values, which dictionaries may repeat very often."""
         number = expanded = 0
@@ -93,14 +79,18 @@ class ParquetFormat(RecordFormat):
                 raise ValueError(f"rows from {group.first_row + number:,} on expand too much: not read")
         return expanded
 
-    def _items(self, run: RunInfo, source: Source, record: Record, group: RowGroup, number: int) -> list[Scanned]:
+    def _items(
+        self, run: RunInfo, source: Source, record: Record, group: parquet_files.RowGroup, number: int
+    ) -> list[Scanned]:
         try:
             return self._rows(run, source, self.prepared(run, record), group, number)
         except Exception as error:  # a defect must not cost the rows after it
             reason = f"row {group.first_row + number}: {self._why_not(error)}"
             return [Problem(source=source.name, reason=reason, start=group.start, stop=group.stop)]
 
-    def _rows(self, run: RunInfo, source: Source, record: Record, group: RowGroup, number: int) -> list[Scanned]:
+    def _rows(
+        self, run: RunInfo, source: Source, record: Record, group: parquet_files.RowGroup, number: int
+    ) -> list[Scanned]:
         """Return the rows of a prepared record, with the places of their samples. Raises `Unusable`."""
         start, stop = group.start, group.stop
         rows = self.rows_of(run, source, record, group.first_row + number, 0)
@@ -130,46 +120,46 @@ class ParquetFormat(RecordFormat):
         return record, row_at(rows, source, locator)
 
 
-def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, RowGroup, int]:
+def _record(source: Source, locator: Locator, arrays: frozenset[str]) -> tuple[Record, parquet_files.RowGroup, int]:
     """Read the row at a place: its record, its row group, its number in the group. Raises `SourceChanged`."""
     try:
         number = int(locator.part.partition(".")[0])
         place = locator.start, locator.start + locator.length
-        groups = groups_of(source.location)
+        groups = parquet_files.groups_of(source.location)
         group = next((group for group in groups if (group.start, group.stop) == place), None)
         if group is not None and 0 <= number < group.rows:
-            at, within = divmod(number, batch_rows(source.location, group))
+            at, within = divmod(number, parquet_files.batch_rows(source.location, group))
             row = _batch(source.location, group, at).slice(within, 1)
             return next(python_rows(row, arrays.__contains__)), group, number
-    except UNREADABLE as error:
-        raise changed(source, locator.start, reason_of(error)) from None
+    except parquet_files.UNREADABLE as error:
+        raise changed(source, locator.start, parquet_files.reason_of(error)) from None
     raise changed(source, locator.start, f"it has no row {locator.part!r} there")
 
 
-def _readable_batches(source: Source, group: RowGroup) -> Iterator[pa.RecordBatch | Problem]:
+def _readable_batches(source: Source, group: parquet_files.RowGroup) -> Iterator[pa.RecordBatch | Problem]:
     """Yield the batches of a row group, or a problem if its pages are too large; other groups may have smaller ones."""
     try:
-        yield from batches_of(source.location, group)
-    except LargePages as error:
+        yield from parquet_files.batches_of(source.location, group)
+    except parquet_files.LargePages as error:
         rows = f"rows {group.first_row:,} to {group.first_row + group.rows - 1:,}"
         yield Problem(source=source.name, reason=f"{rows}: {error}", start=group.start, stop=group.stop)
 
 
 @while_unchanged(KEPT_BATCHES)
-def _batch(location: Location, group: RowGroup, number: int) -> pa.RecordBatch:
+def _batch(location: Location, group: parquet_files.RowGroup, number: int) -> pa.RecordBatch:
     """Return a batch of a row group; pyarrow decodes the batches before it, too. Raises ValueError if it is missing."""
-    return first_of(islice(batches_of(location, group), number, None))
+    return parquet_files.first_of(islice(parquet_files.batches_of(location, group), number, None))
 
 
-@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
+@while_unchanged(parquet_files.KEPT_FOOTERS, errors=parquet_files.UNREADABLE, otherwise=())
 def _first_records(location: Location) -> tuple[Record, ...]:
-    groups = [group for group in groups_of(location) if group.rows]
+    groups = [group for group in parquet_files.groups_of(location) if group.rows]
     if not groups:
         return ()
     try:
-        rows = min(FIRST_ROWS, batch_rows(location, groups[0]))
-        first = first_of(batches_of(location, groups[0], rows=rows))
-    except LargePages:  # a scan reports it; the columns tell the layout
+        rows = min(FIRST_ROWS, parquet_files.batch_rows(location, groups[0]))
+        first = parquet_files.first_of(parquet_files.batches_of(location, groups[0], rows=rows))
+    except parquet_files.LargePages:  # a scan reports it; the columns tell the layout
         return (dict.fromkeys(column_types(location)),)
     return tuple(parsers.showable(record) for record in python_rows(first, lambda _: False))
 
@@ -254,26 +244,26 @@ def _is_any(kind: pa.DataType, tests: tuple[Callable[[pa.DataType], bool], ...])
 LEADING_ROWS = 64
 """The first rows of a file, whose repeated texts show the size of its groups."""
 MANY_ROWS = 2**12
-MANY_BYTES = 4 * BATCH_BYTES
+MANY_BYTES = 4 * parquet_files.BATCH_BYTES
 """A row group of at most this size is decoded `MANY_ROWS` at a time if memory holds each different text once."""
 
 
-@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise={})
+@while_unchanged(parquet_files.KEPT_FOOTERS, errors=parquet_files.UNREADABLE, otherwise={})
 def column_types(location: Location) -> dict[str, str]:
     """Return the Arrow types of a file's columns, in order; empty for an unreadable file."""
-    if not any(group.rows for group in groups_of(location)):
+    if not any(group.rows for group in parquet_files.groups_of(location)):
         return {}
-    with opened_table(location) as file:
+    with parquet_files.opened_table(location) as file:
         return {field.name: str(field.type) for field in file.schema_arrow}
 
 
-@while_unchanged(KEPT_FOOTERS, errors=UNREADABLE, otherwise=())
+@while_unchanged(parquet_files.KEPT_FOOTERS, errors=parquet_files.UNREADABLE, otherwise=())
 def repeats(location: Location, column: str) -> tuple[int, ...]:
     """Return, for each row, how many earlier stretches of rows have the same value in a column."""
     counts: list[int] = []
     times: Counter[str] = Counter()
     last = None
-    for group in groups_of(location):
+    for group in parquet_files.groups_of(location):
         for values in _digests(location, group, column, MANY_ROWS):
             for value, count in values:
                 times[value] += value != last
@@ -282,14 +272,16 @@ def repeats(location: Location, column: str) -> tuple[int, ...]:
     return tuple(counts)
 
 
-def _digests(location: Location, group: RowGroup, column: str, rows: int) -> Iterator[list[tuple[str, int]]]:
+def _digests(
+    location: Location, group: parquet_files.RowGroup, column: str, rows: int
+) -> Iterator[list[tuple[str, int]]]:
     """Yield the hashes of a column's values in batches, each with the length of its stretch of rows.
 
     A column of texts is read as numbers of its different texts, so memory holds a repeated text once.
     """
     is_small = group.rows > 0 and group.size_bytes <= MANY_BYTES
     texts = [column] if is_small and column_types(location).get(column) in ("string", "large_string") else []
-    for batch in batches_of(location, group, [column], rows if texts else 0, texts):
+    for batch in parquet_files.batches_of(location, group, [column], rows if texts else 0, texts):
         values = batch.column(0)
         if not pa.types.is_dictionary(values.type):
             yield [(parsers.digest(parsers.joined(row.get(column))), 1) for row in python_rows(batch, lambda _: False)]
@@ -306,10 +298,10 @@ def _digests(location: Location, group: RowGroup, column: str, rows: int) -> Ite
         yield [(digests[place], count) for place, count in zip(places.tolist(), lengths.tolist(), strict=True)]
 
 
-@while_unchanged(1024, errors=UNREADABLE, otherwise=())
+@while_unchanged(1024, errors=parquet_files.UNREADABLE, otherwise=())
 def leading_texts(location: Location, column: str) -> tuple[str, ...]:
     """Return the hashes of a column's values in the first rows of a file; empty for an unreadable file."""
-    groups = [group for group in groups_of(location) if group.rows]
+    groups = [group for group in parquet_files.groups_of(location) if group.rows]
     digests: list[str] = []
     for values in _digests(location, groups[0], column, LEADING_ROWS) if groups else ():
         digests += [value for value, count in values for _ in range(count)]

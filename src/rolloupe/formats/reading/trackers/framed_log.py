@@ -19,17 +19,7 @@ from typing import Any, ClassVar
 
 from msgspec.structs import replace
 
-from rolloupe.formats.reading.trackers.curves import (
-    TRAINER_STEPS,
-    Log,
-    LoggedRow,
-    LoggedRun,
-    LoggedTable,
-    flat,
-    number_of,
-    parsed,
-    seconds_of,
-)
+from rolloupe.formats.reading.trackers import curves
 from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.protobuf import BadMessage, decoded, fields, members, real, repeated, signed
 
@@ -39,7 +29,7 @@ FULL, FIRST, MIDDLE, LAST = 1, 2, 3, 4
 MAX_RECORD_BYTES = 64 * 2**20
 
 
-class FramedLog(Log):
+class FramedLog(curves.Log):
     """A client's log, read block by block."""
 
     magics: ClassVar[tuple[bytes, ...]]
@@ -56,7 +46,7 @@ class FramedLog(Log):
         self._taken = 0
 
     @classmethod
-    def whole(cls, data: bytes) -> LoggedRun:
+    def whole(cls, data: bytes) -> curves.LoggedRun:
         """Read a run without its damaged records. Raises `ValueError` for another file."""
         log = cls()
         if not log.take("", data):
@@ -90,14 +80,14 @@ class FramedLog(Log):
     def add(self, record: bytes) -> None:
         """Add a record to the run. Raises `BadMessage`."""
 
-    def run(self) -> LoggedRun:
+    def run(self) -> curves.LoggedRun:
         """See `Log`."""
         gaps = [*self._gaps, *self._last_gaps]
         lost = f"at byte {gaps[0]:,} it is damaged, and records after it are missing" if gaps else ""
         return replace(self.logged(), damage=self._damage or lost)
 
     @abstractmethod
-    def logged(self) -> LoggedRun:
+    def logged(self) -> curves.LoggedRun:
         """Return a copy of the run so far, without its damage."""
 
 
@@ -160,8 +150,8 @@ class WandbLog(FramedLog):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rows: list[LoggedRow] = []
-        self._tables: dict[str, LoggedTable] = {}
+        self._rows: list[curves.LoggedRow] = []
+        self._tables: dict[str, curves.LoggedTable] = {}
         self._config: dict[str, Any] = {}
         self._name = ""
 
@@ -181,32 +171,32 @@ class WandbLog(FramedLog):
                 run = members(value)
                 self._name = decoded(run.get(DISPLAY_NAME)) or decoded(run.get(RUN_ID))
 
-    def logged(self) -> LoggedRun:
+    def logged(self) -> curves.LoggedRun:
         config = {key: value for key, value in self._config.items() if key != "_wandb"}
-        return LoggedRun(self._name, [*self._rows], config, tables=dict(self._tables))
+        return curves.LoggedRun(self._name, [*self._rows], config, tables=dict(self._tables))
 
 
-def _tables(items: dict[str, Any], rows: Sequence[LoggedRow]) -> Iterator[tuple[str, LoggedTable]]:
+def _tables(items: dict[str, Any], rows: Sequence[curves.LoggedRow]) -> Iterator[tuple[str, curves.LoggedTable]]:
     """Yield the tables that were logged in a call, by the paths of their files; `rows` are those of earlier calls."""
     for name, kind in items.items():
         key = name.removesuffix("/_type")
         path = items.get(f"{key}/path")
         if name != key and isinstance(kind, str) and kind.endswith("table-file") and isinstance(path, str):
-            steps = (items.get(step) for step in (*TRAINER_STEPS, "_step"))
+            steps = (items.get(step) for step in (*curves.TRAINER_STEPS, "_step"))
             step = next((step for step in steps if isinstance(step, int)), None)
             earlier = next((row.values for row in reversed(rows[-MOST_BEFORE:]) if row.values), {})
-            yield path, LoggedTable(key, step, any(metric.startswith(OF_EVAL) for metric in earlier))
+            yield path, curves.LoggedTable(key, step, any(metric.startswith(OF_EVAL) for metric in earlier))
 
 
-def _row(items: dict[str, Any]) -> LoggedRow:
+def _row(items: dict[str, Any]) -> curves.LoggedRow:
     media = tuple(key.removesuffix("_type") for key in items if key.endswith("/_type"))  # members of a table, a picture
     values: dict[str, float] = {}
     for key, value in items.items():
         is_object = isinstance(value, dict) and "_type" in value
         if not (is_object or key.startswith(("_", *media))):
-            values.update(flat(value, key))
+            values.update(curves.flat(value, key))
     step = items.get("_step")
-    return LoggedRow(step if isinstance(step, int) else None, values, number_of(items.get("_timestamp")))
+    return curves.LoggedRow(step if isinstance(step, int) else None, values, curves.number_of(items.get("_timestamp")))
 
 
 def _items(message: bytes) -> Iterator[tuple[str, Any]]:
@@ -218,7 +208,7 @@ def _items(message: bytes) -> Iterator[tuple[str, Any]]:
                 parts.append(decoded(part))
             elif field == VALUE and isinstance(part, bytes):
                 value = part
-        yield "/".join(parts), parsed(value)
+        yield "/".join(parts), curves.parsed(value)
 
 
 JSON_RECORDS, MESSAGES = b":SWL\xd6\xe1\x01", b":SWL\xd6\xe1\x02"
@@ -243,8 +233,8 @@ class SwanLabLog(FramedLog):
     def __init__(self) -> None:
         super().__init__()
         self._name = ""
-        self._by_step: dict[int, LoggedRow] = {}
-        self._tables: dict[str, LoggedTable] = {}
+        self._by_step: dict[int, curves.LoggedRow] = {}
+        self._tables: dict[str, curves.LoggedTable] = {}
 
     def add(self, record: bytes) -> None:
         if self.begin == JSON_RECORDS:
@@ -254,10 +244,10 @@ class SwanLabLog(FramedLog):
 
     def _add_scalar(self, key: str, step: int, value: float | None, time_s: float | None) -> None:
         if value is not None and not key.startswith(OF_MACHINE):
-            self._by_step.setdefault(step, LoggedRow(step, {}, time_s)).values[key] = value
+            self._by_step.setdefault(step, curves.LoggedRow(step, {}, time_s)).values[key] = value
 
     def _add_json(self, record: bytes) -> None:
-        document = as_dict(parsed(record))
+        document = as_dict(curves.parsed(record))
         data, kind = as_dict(document.get("data")), document.get("model_type")
         key, step = data.get("key"), data.get("step")
         if kind == "Experiment" and isinstance(data.get("name"), str):
@@ -265,10 +255,12 @@ class SwanLabLog(FramedLog):
         elif isinstance(key, str) and isinstance(step, int):
             if kind == "Media":
                 files = [name for name in as_list(data.get("buffers_name")) if isinstance(name, str)]
-                self._tables.update(dict.fromkeys(files, LoggedTable(key, step)))
+                self._tables.update(dict.fromkeys(files, curves.LoggedTable(key, step)))
             elif kind == "Scalar":
                 metric = as_dict(data.get("metric"))
-                self._add_scalar(key, step, number_of(metric.get("data")), seconds_of(metric.get("create_time")))
+                self._add_scalar(
+                    key, step, curves.number_of(metric.get("data")), curves.seconds_of(metric.get("create_time"))
+                )
 
     def _add_message(self, record: bytes) -> None:
         for field, message in fields(record):
@@ -283,7 +275,7 @@ class SwanLabLog(FramedLog):
             elif field == MEDIA:
                 for item in repeated(message, POINT_VALUE):
                     file = decoded(members(members(item).get(MEDIA_ITEM)).get(MEDIA_NAME))
-                    self._tables[file] = LoggedTable(key, step)
+                    self._tables[file] = curves.LoggedTable(key, step)
             else:
                 number = members(point.get(POINT_VALUE)).get(1, bytes(8))  # a zero is left out
                 time = members(point.get(SCALAR_TIME))
@@ -293,6 +285,6 @@ class SwanLabLog(FramedLog):
                     time_s = seconds + nanoseconds / 1e9
                 self._add_scalar(key, signed(step), real(number), time_s)
 
-    def logged(self) -> LoggedRun:
+    def logged(self) -> curves.LoggedRun:
         rows = [row._replace(values=dict(row.values)) for _, row in sorted(self._by_step.items())]
-        return LoggedRun(self._name, rows, tables=dict(self._tables))
+        return curves.LoggedRun(self._name, rows, tables=dict(self._tables))
