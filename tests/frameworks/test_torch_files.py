@@ -19,7 +19,7 @@ from tests.thoroughness import amount
 torch = needs("torch")
 
 FILES = sorted((ROOT / "tests/data").glob("**/*.pt"))
-WIDENED = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
+WIDENED = (torch.bfloat16,)
 """Types that NumPy lacks: they become float32."""
 
 TYPES = [
@@ -70,7 +70,7 @@ def values_of(kind: Any, shape: tuple[int, ...]) -> Any:
     return raw.bool() if kind is torch.bool else raw.view(kind)
 
 
-OLDER_TYPES = [one for one in TYPES if not str(one).startswith(("torch.float8", "torch.uint")) or one is torch.uint8]
+OLDER_TYPES = [one for one in TYPES if not str(one).startswith("torch.uint") or one is torch.uint8]
 """Types that PyTorch itself can load from the older form."""
 
 

@@ -263,9 +263,9 @@ def read_curves(file: CurveFile, reader: curves.LogReader | None = None) -> list
                 raise ValueError(EMPTY)
             return _noted(runs) if any(_size(location) > curves.MAX_BYTES for location in file.locations) else runs
         if file.kind == "trackio":
-            return [*sqlite.read_trackio(first).values()]
+            return [*sqlite.read_database(first, sqlite.runs_of_trackio).values()]
         if file.kind == "MLflow":
-            return sqlite.read_mlflow(first)
+            return sqlite.read_database(first, sqlite.runs_of_mlflow)
         with open_binary(first) as opened:
             data = opened.read(curves.MAX_BYTES + 1)
         if not data:
@@ -358,10 +358,7 @@ def _files(
 
 
 def _entries(folder: str, link_root: str) -> list[files.FolderEntry]:
-    try:
-        return [entry for entry in files.entries(folder, link_root) if not entry.refused]
-    except OSError:
-        return []
+    return files.folders(folder, link_root) + files.files(folder, link_root, ("",))
 
 
 HEAD_BYTES = 64 * 2**10

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rolloupe.formats.reading import logtree
 from rolloupe.formats.reading.files import alone
-from rolloupe.formats.reading.logtree import conversations, read_page, read_tree
+from rolloupe.formats.reading.logtree import conversations, page_in, read_tree, unchecked
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.model import LogNode
 from tests.formats.support import values
@@ -35,7 +35,7 @@ def page(folder: Path, body: str) -> LogNode:
     """The outline of a page."""
     path = folder / "train.html"
     path.write_text(f"<!doctype html><html><head><style>p {{}}</style></head><body>{body}</body></html>")
-    return read_page(alone(path))
+    return page_in(path.read_bytes(), unchecked)
 
 
 def node(tag: str, *children: Any, **attrs: str) -> dict[str, Any]:
@@ -65,7 +65,7 @@ def shape(root: LogNode) -> Any:
     ],
 )
 def test_the_json_and_the_page_say_the_same(json_name: Path, html_name: Path) -> None:
-    assert shape(read_tree(alone(json_name))) == shape(read_page(alone(html_name)))
+    assert shape(read_tree(alone(json_name))) == shape(page_in(html_name.read_bytes(), unchecked))
 
 
 def test_every_call_of_logtree_has_its_kind_of_node() -> None:

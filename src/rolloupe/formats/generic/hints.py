@@ -268,7 +268,6 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
 
 
 def _last_words(path: str) -> set[str]:
-    """The words in the last name of a path."""
     return {*words_of(path.rpartition(".")[2])}
 
 

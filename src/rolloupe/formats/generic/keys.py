@@ -154,7 +154,6 @@ class Roles(NamedTuple):
         return (messages[:first] if first or not self.prompt else prompt), messages[first:]
 
     def tokens(self, record: Record, what: str) -> int | None:
-        """A number of tokens."""
         key = self.counts.get(what)
         return parsers.count(record[key]) if key else None
 

@@ -198,7 +198,6 @@ class OwnNames(NamedRows):
     """Keys of token counts: `prompt`, `response`, `total`."""
 
     def roles(self, record: Record) -> Roles:
-        """See `NamedRows`."""
         own = {role: key for role, key in self.names.items() if key in record}
         if "messages" in own and not parsers.is_messages(record[own["messages"]]):
             del own["messages"]

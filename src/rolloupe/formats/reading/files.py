@@ -31,7 +31,6 @@ class FolderEntry(NamedTuple):
 
     @property
     def location(self) -> Location:
-        """The place to open."""
         return Location(self.path, self.root)
 
 
@@ -48,12 +47,10 @@ class FolderView:
 
     @cached_property
     def names(self) -> frozenset[str]:
-        """The names of all entries."""
         return frozenset(entry.name for entry in self.entries)
 
     @cached_property
     def folders(self) -> list[FolderEntry]:
-        """The folders in it that may be opened."""
         return [entry for entry in self.entries if entry.is_folder and not entry.refused]
 
     @cached_property
@@ -64,7 +61,6 @@ class FolderView:
         return {plain_name(entry.name): entry for entry in shown if not is_passed_over(entry.name, names)}
 
     def files(self, suffixes: tuple[str, ...]) -> list[FolderEntry]:
-        """Return the files with these suffixes: see `files`."""
         if suffixes not in self._files:
             self._files[suffixes] = [entry for plain, entry in self.plain.items() if plain.endswith(suffixes)]
         return self._files[suffixes]

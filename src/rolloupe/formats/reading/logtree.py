@@ -87,11 +87,6 @@ def tree_in(data: bytes, check: Check) -> LogNode:
     return node
 
 
-def read_page(location: Location) -> LogNode:
-    """Read a page of the cookbook. Raises `Unusable` for one that is too long, and OSError."""
-    return page_in(content(location, MAX_PAGE_BYTES), unchecked)
-
-
 def page_in(data: bytes, check: Check) -> LogNode:
     """Read the bytes of a page. Raises whatever `check` raises."""
     return _Outline(check, escaped=False).root(parse_page(data.decode("utf-8", "replace"), check))
@@ -158,7 +153,6 @@ class _Outline:
         self._left = MAX_NODES
 
     def root(self, body: Element) -> LogNode:
-        """Build the whole outline."""
         node = LogNode(kind="root", attrs=_attrs(body), tag=_tag(body))
         contents: list[Any] = []
         for child in children(body):

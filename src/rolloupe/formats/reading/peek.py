@@ -44,7 +44,6 @@ class Peek(NamedTuple):
 
     @property
     def empty(self) -> bool:
-        """True for an empty file."""
         return not self.objects and not self.trouble
 
 

@@ -17,7 +17,16 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any, BinaryIO, NamedTuple
 
-from rolloupe.formats.reading import codecs
+from rolloupe.formats.reading.codecs import (
+    CHUNK_BYTES,
+    FREE_BYTES,
+    MAX_RATIO,
+    PIECE_BYTES,
+    Damage,
+    Decoder,
+    DecodingStopped,
+    Point,
+)
 from rolloupe.formats.reading.files import compression_of
 from rolloupe.lru import Lru
 from rolloupe.model import Location
@@ -49,7 +58,7 @@ class Block(NamedTuple):
 
     data: bytes
     file_stop: int
-    damage: codecs.Damage | None = None
+    damage: Damage | None = None
 
 
 class Gap(NamedTuple):
@@ -57,7 +66,7 @@ class Gap(NamedTuple):
 
     start: int
     stop: int
-    damage: codecs.Damage
+    damage: Damage
 
 
 class Contents:
@@ -68,20 +77,20 @@ class Contents:
     def __init__(self, gzip: bool) -> None:
         self.lock = threading.RLock()
         self._gzip = gzip
-        self.ahead_bytes = 0 if gzip else codecs.CHUNK_BYTES
+        self.ahead_bytes = 0 if gzip else CHUNK_BYTES
         """`Block.file_stop` may lie this far behind the block: a zstd frame is fed in chunks."""
         self._size, self._mtime_ns = -1, 0
         self._forget()
 
     def _forget(self) -> None:
         self._number = next(self._numbers)
-        self.points = [codecs.Point(0, 0)]
+        self.points = [Point(0, 0)]
         self._spacing = STATE_SPACING if self._gzip else START_SPACING
         self.table_text: int | None = None
         """The length of the stream, if a seek table states it."""
         self._limit = 0
         """The number of the next point before the decoder, according to a seek table."""
-        self._decoder: codecs.Decoder | _Filler | None = None
+        self._decoder: Decoder | _Filler | None = None
         self._buffer = bytearray()
         self._buffer_start = 0
         self._end: tuple[int, Block] | None = None
@@ -141,11 +150,11 @@ class Contents:
         self._buffer = bytearray()
         self._buffer_start = nearest.text
 
-    def _begin(self, point: codecs.Point) -> None:
-        self._decoder = codecs.Decoder(self._gzip, point)
+    def _begin(self, point: Point) -> None:
+        self._decoder = Decoder(self._gzip, point)
         self._limit = bisect_right(self.points, point.file, key=lambda other: other.file)
 
-    def _nearest(self, text: int) -> codecs.Point:
+    def _nearest(self, text: int) -> Point:
         return self.points[bisect_right(self.points, text, key=lambda point: point.text) - 1]
 
     def _decode(self, file: BinaryIO, index: int) -> Block | None:
@@ -156,11 +165,11 @@ class Contents:
             damage = None
             try:
                 piece = decoder.pull(file)
-            except codecs.DecodingStopped as stopped:
+            except DecodingStopped as stopped:
                 piece, damage = b"", stopped.damage
-                if stopped.lossy and isinstance(decoder, codecs.Decoder):
+                if stopped.lossy and isinstance(decoder, Decoder):
                     piece, damage = self._last_piece(file, decoder, damage)
-            if self.table_text is not None and isinstance(decoder, codecs.Decoder):
+            if self.table_text is not None and isinstance(decoder, Decoder):
                 piece, damage = self._held_to_table(decoder, piece, damage)
             if piece and not damage:
                 self._note(file, decoder)
@@ -170,22 +179,20 @@ class Contents:
             if wanted or not goes_on:
                 return wanted
 
-    def _last_piece(
-        self, file: BinaryIO, decoder: codecs.Decoder, damage: codecs.Damage
-    ) -> tuple[bytes, codecs.Damage]:
+    def _last_piece(self, file: BinaryIO, decoder: Decoder, damage: Damage) -> tuple[bytes, Damage]:
         """Decode again in small steps: an error discards all output of its call."""
         start = self._nearest(decoder.text) if self.table_text is None else self.points[self._limit - 1]
-        again = codecs.Decoder(self._gzip, start, fine_from=decoder.chunk_start)
+        again = Decoder(self._gzip, start, fine_from=decoder.chunk_start)
         piece = b""
         try:
-            while len(piece) < codecs.PIECE_BYTES and (more := again.pull(file)):
+            while len(piece) < PIECE_BYTES and (more := again.pull(file)):
                 piece += more[-(again.text - decoder.text) :] if again.text > decoder.text else b""
-        except codecs.DecodingStopped as stopped:
+        except DecodingStopped as stopped:
             damage = stopped.damage
         decoder.text += len(piece)
         return piece, damage
 
-    def _goes_on(self, decoder: "codecs.Decoder | _Filler", damage: codecs.Damage | None) -> bool:
+    def _goes_on(self, decoder: "Decoder | _Filler", damage: Damage | None) -> bool:
         """Continue after the place where a decoder stopped; return False if the stream ends there."""
         if isinstance(decoder, _Filler):
             self._begin(decoder.behind)
@@ -197,9 +204,7 @@ class Contents:
             return True
         return not self._note_end(decoder, damage)
 
-    def _held_to_table(
-        self, decoder: codecs.Decoder, piece: bytes, damage: codecs.Damage | None
-    ) -> tuple[bytes, codecs.Damage | None]:
+    def _held_to_table(self, decoder: Decoder, piece: bytes, damage: Damage | None) -> tuple[bytes, Damage | None]:
         """Check that a decoder reaches the next point where the seek table states; else stop it before that point.
 
         So the content of a block never depends on the point where decoding began, even if the table is wrong.
@@ -213,11 +218,11 @@ class Contents:
             if decoder.begun >= place or decoder.text > text or not (piece or damage):
                 piece = b"" if decoder.begun >= place else piece[: text - before]
                 decoder.text = before + len(piece)
-                damage = codecs.Damage(decoder.begun, "damaged (the seek table does not fit the frames)")
+                damage = Damage(decoder.begun, "damaged (the seek table does not fit the frames)")
             break
         return piece, damage
 
-    def _cut_blocks(self, decoder: "codecs.Decoder | _Filler", index: int) -> Block | None:
+    def _cut_blocks(self, decoder: "Decoder | _Filler", index: int) -> Block | None:
         """Take the full blocks off the buffer; return the requested one if it is among them."""
         wanted = None
         while len(self._buffer) >= (missing := BLOCK_BYTES - self._buffer_start % BLOCK_BYTES):
@@ -230,7 +235,7 @@ class Contents:
             self._buffer_start += missing
         return wanted
 
-    def _note_end(self, decoder: codecs.Decoder, damage: codecs.Damage | None) -> bool:
+    def _note_end(self, decoder: Decoder, damage: Damage | None) -> bool:
         """Note how the stream ends. Return False if its last block has to be decoded from an earlier point first."""
         index = decoder.text // BLOCK_BYTES
         if self._buffer_start > index * BLOCK_BYTES:
@@ -241,7 +246,7 @@ class Contents:
             self._decoder = None
         return True
 
-    def _note(self, file: BinaryIO, decoder: "codecs.Decoder | _Filler") -> None:
+    def _note(self, file: BinaryIO, decoder: "Decoder | _Filler") -> None:
         """Keep an access point at the decoder if it is far enough from the last one."""
         if decoder.place > self._furthest[0]:
             length = min(_PROBE_BYTES, decoder.place)
@@ -260,7 +265,7 @@ class Contents:
 class _Filler:
     """Takes the place of a decoder in a gap: returns short blank lines."""
 
-    def __init__(self, decoder: codecs.Decoder, behind: codecs.Point) -> None:
+    def __init__(self, decoder: Decoder, behind: Point) -> None:
         self.text = decoder.text
         self.place = decoder.place
         self.behind = behind
@@ -269,7 +274,7 @@ class _Filler:
         """See `Decoder`."""
 
     def pull(self, _file: BinaryIO) -> bytes:
-        length = min(codecs.PIECE_BYTES, self.behind.text - self.text)
+        length = min(PIECE_BYTES, self.behind.text - self.text)
         self.text += length
         return b"\n" + b" " * (length - 2) + b"\n" * (length > 1) if length else b""
 
@@ -278,7 +283,7 @@ _blocks: Lru[tuple[int, int], Block] = Lru(CACHED_BLOCKS)
 """The cached blocks of all files together."""
 
 
-def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[codecs.Point], int] | None:
+def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[Point], int] | None:
     """Read the table at the end of a seekable zstd file: access points, and the length of the stream.
 
     Source: contrib/seekable_format/zstd_seekable_compression_format.md of zstd.
@@ -295,15 +300,15 @@ def _read_seek_table(file: BinaryIO, size: int) -> tuple[list[codecs.Point], int
     data = read_at(file, start, 8 + length)
     if len(data) < 8 + length or struct.unpack_from("<II", data) != (_SEEK_TABLE_MAGIC, length):
         return None
-    points, place, text, spacing = [codecs.Point(0, 0)], 0, 0, START_SPACING
+    points, place, text, spacing = [Point(0, 0)], 0, 0, START_SPACING
     for packed, unpacked, *_ in entry.iter_unpack(data[8 : -_SEEK_FOOTER.size]):
         if text - points[-1].text >= spacing:
-            points.append(codecs.Point(text, place))
+            points.append(Point(text, place))
         if len(points) > KEPT_STARTS:
             del points[1::2]
             spacing *= 2
         place, text = place + packed, text + unpacked
-    return (points, text) if place == start and text <= max(codecs.FREE_BYTES, codecs.MAX_RATIO * size) else None
+    return (points, text) if place == start and text <= max(FREE_BYTES, MAX_RATIO * size) else None
 
 
 def read_at(file: BinaryIO, start: int, length: int) -> bytes:
@@ -322,7 +327,7 @@ class DecodedFile(io.RawIOBase):
 
     def __init__(self, file: BinaryIO, contents: Contents) -> None:
         self.contents = contents
-        self.damage: codecs.Damage | None = None
+        self.damage: Damage | None = None
         self.file = file
         self.spent_bytes = 0
         """The number of compressed bytes of the data read so far."""
@@ -336,7 +341,6 @@ class DecodedFile(io.RawIOBase):
         return True
 
     def state(self) -> os.stat_result:
-        """Return the state of the compressed file."""
         return open_state(self.file)
 
     def expect(self, spans: Iterable[tuple[int, int]]) -> None:
@@ -406,7 +410,7 @@ def spent_bytes(file: BinaryIO) -> int | None:
     return raw.spent_bytes if isinstance(raw, DecodedFile) else None
 
 
-def damage_of(file: BinaryIO) -> codecs.Damage | None:
+def damage_of(file: BinaryIO) -> Damage | None:
     """Return why a stream that was read to its end ends irregularly; None if it does not."""
     raw = getattr(file, "raw", None)
     return raw.damage if isinstance(raw, DecodedFile) else None

@@ -108,7 +108,6 @@ class MergedMetrics:
         self._names = parsers.MetricNames()
 
     def add(self, row: Record) -> None:
-        """Merge a row."""
         try:
             step = step_of(row.get("step"))
         except Unusable:
@@ -210,7 +209,6 @@ class MetricLines:
         self._inode, self._first, self._last = NONE, b"", b""
 
     def take(self, record: Record) -> None:
-        """Take the object of a line."""
         self._merged.add(record)
         self.values += len(record)
 

@@ -134,7 +134,6 @@ def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
 
 
 def _dumps(run: RunInfo) -> Iterator[DumpFile]:
-    """List the dumps of samples of a run."""
     for part in run.parts:
         if is_file(part.path):
             yield dump_of(Location(part.path, files.links_of(run)))

@@ -7,6 +7,7 @@ that stands for the samples left to earlier archives: the archive is scanned aga
 
 import os
 import re
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -188,7 +189,8 @@ def merged(run: RunInfo) -> Merged:
 def _merge(archives: list[Archive], trained: int) -> Merged:
     ids, earlier_ids, steps = NOTHING.ids, {}, NOTHING.steps
     for archive in archives:
-        outline = outline_of(archive)
+        key = archive.location.path, archive.state
+        outline = OUTLINES.get_or_make(key, partial(_outline, archive.location), lambda outline: outline.nbytes)
         earlier_ids[archive.name] = NOTHING.ids
         if not stamp_of(archive.location.path):  # after training, another process numbers the samples again
             earlier_ids[archive.name] = np.intersect1d(outline.ids, ids, assume_unique=True)
@@ -199,13 +201,8 @@ def _merge(archives: list[Archive], trained: int) -> Merged:
     return Merged(archives, earlier_ids, untrained)
 
 
-def outline_of(archive: Archive) -> Outline:
-    """Return the facts about an archive that a merge needs; empty for one that cannot be opened."""
-    key = archive.location.path, archive.state
-    return OUTLINES.get_or_make(key, lambda: _outline(archive.location), lambda outline: outline.nbytes)
-
-
 def _outline(location: Location) -> Outline:
+    """Return the facts about an archive that a merge needs; empty for one that cannot be opened."""
     ids, steps, trained = NOTHING
     try:
         tables = tables_of(location)

@@ -93,7 +93,6 @@ class Sampled(NamedTuple):
     texts: UnpackedTexts
 
     def sample(self, locator: Locator) -> Sample:
-        """Return the whole sample."""
         notes = list(self.texts.notes)
         notes += [f"more rows of {name} than are read: the rest is left out" for name in self.facts.cut]
         if self.row.status == "aborted" and not any(turn.origin == "response" for turn in self.turns):

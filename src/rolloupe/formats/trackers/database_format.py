@@ -16,7 +16,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from rolloupe.formats.reading.files import entries, is_one_file, links_of
+from rolloupe.formats.reading.files import files, is_one_file, links_of
 from rolloupe.formats.reading.trackers.sqlite import UNREADABLE, BadDatabase, read_database
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples
 from rolloupe.lru import Lru
@@ -91,12 +91,8 @@ class DatabaseFormat(TrackerSamples):
         if is_one_file(path):
             return self.runs_in(Location(str(path), link_root or str(path)), link_root)
         links = link_root or str(path.resolve())
-        try:
-            listed = [entry for entry in entries(str(path), links) if not (entry.is_folder or entry.refused)]
-        except OSError:
-            return []
-        databases = [entry.location for entry in listed if entry.name.endswith(self.endings)]
-        return [run for location in databases for run in self.runs_in(location, links)]
+        databases = files(str(path), links, self.endings)
+        return [run for database in databases for run in self.runs_in(database.location, links)]
 
     @abstractmethod
     def tables(self, run: RunInfo) -> Sequence[TableExtent]:

@@ -113,7 +113,6 @@ class TableFiles(TrackerSamples):
         """Return the rows of a table as objects; empty if the document is no table."""
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
-        """Return the run's facts about TRL's reward functions."""
         return RewardFunctions()
 
     def sample_tables(self, run: RunInfo) -> list[TableFile]:

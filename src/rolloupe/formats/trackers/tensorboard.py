@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import alone, cause_of, entries, is_one_file, links_of, source_at, while_unchanged
+from rolloupe.formats.reading.files import alone, cause_of, files, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples, split_named
 from rolloupe.model import Location, Locator, RunInfo, Source
@@ -74,11 +74,7 @@ class TensorBoard(TrackerSamples):
 def _event_files(path: Path, links: str) -> list[Location]:
     if is_one_file(path):
         return [alone(path)] if is_event_file(path.name) else []
-    try:
-        listed = entries(str(path), links)
-    except OSError:
-        return []
-    return [entry.location for entry in listed if is_event_file(entry.name) and not (entry.is_folder or entry.refused)]
+    return [entry.location for entry in files(str(path), links, ("",)) if is_event_file(entry.name)]
 
 
 def _beginning_state(location: Location) -> tuple[int, int]:

@@ -202,7 +202,6 @@ def _trajectory(trajectory: Any, facts: Record) -> Record | Unusable:
 
 
 def _message(entry: Any) -> Any:
-    """A message, or the message within a choice."""
     inner = entry.get("message") if isinstance(entry, dict) else None
     return inner if isinstance(inner, dict) else entry
 

@@ -200,7 +200,6 @@ class _Group(EnvGroupBuilder):
         return self._builder.logging_tags()
 
     def failed(self, errors: Sequence[object]) -> None:
-        """Record failed rollouts."""
         self._recording.recorder.safely(self._recording.failed, self._place, errors)
 
 

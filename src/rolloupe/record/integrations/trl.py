@@ -207,7 +207,6 @@ class _Recording:
             self.recorder.annotate(uid, series={name: values[at, :length] for name, values in arrays.items()})
 
     def end_steps(self) -> None:
-        """End the steps with recorded samples."""
         for step in sorted(self._open_steps):
             self.recorder.step_end(step)
         self._open_steps.clear()
@@ -232,7 +231,6 @@ class _Recording:
             self._open_steps.add(int(state.global_step))
 
     def record_checkpoint(self, args: Any, state: Any) -> None:
-        """Record a checkpoint."""
         if state.is_world_process_zero:
             name = f"checkpoint-{state.global_step}"
             self.recorder.checkpoint(

@@ -76,7 +76,6 @@ class _RemoteFile(io.RawIOBase):
         self._last_stop = -1
 
     def state(self) -> os.stat_result:
-        """Return the state of the object that is read."""
         self._is_pinned = True
         return tree.stat_of(self._path, self._state)
 

@@ -10,8 +10,14 @@ import apsw
 import pytest
 
 from rolloupe.formats.reading.trackers import sqlite
-from rolloupe.formats.reading.trackers.curves import metric_rows, trainer_step_of
-from rolloupe.formats.reading.trackers.sqlite import BadDatabase, is_database, project_runs, read_database, read_trackio
+from rolloupe.formats.reading.trackers.curves import LoggedRun, metric_rows, trainer_step_of
+from rolloupe.formats.reading.trackers.sqlite import (
+    BadDatabase,
+    is_database,
+    project_runs,
+    read_database,
+    runs_of_trackio,
+)
 from rolloupe.model import Location
 
 SCHEMA = """
@@ -25,6 +31,10 @@ CREATE TABLE configs (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL
 
 def location(path: Path) -> Location:
     return Location(str(path), str(path.parent))
+
+
+def read_trackio(place: Location) -> dict[str, LoggedRun]:
+    return read_database(place, runs_of_trackio)
 
 
 def log(database: sqlite3.Connection, run: str, step: int, metrics: object) -> None:

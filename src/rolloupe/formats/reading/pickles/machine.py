@@ -118,7 +118,6 @@ class Machine:
         return int(line)
 
     def integer(self, length: int) -> int:
-        """Read an integer of `length` bytes."""
         if not 0 <= length <= MAX_INTEGER_BYTES:
             raise values.UnreadablePickle(f"an integer of {length:,} bytes: not read")
         return int.from_bytes(self.window.take(length), "little", signed=True)
@@ -137,7 +136,6 @@ class Machine:
         return values.Name(".".join(self.window.line().decode("utf-8") for _ in range(2)))
 
     def call(self, callee: Any, arguments: Any) -> Any:
-        """Return the value of a call."""
         result = call(callee, arguments)
         self._copied += len(result) if isinstance(result, Sized) else 0
         if self._copied > MAX_COPIED:
@@ -145,7 +143,6 @@ class Machine:
         return result
 
     def persistent(self, key: Any) -> Any:
-        """Return the value of a persistent id."""
         try:
             return self._persistent(key) if self._persistent else values.Opaque("persistent id", (key,))
         except (TypeError, ValueError):

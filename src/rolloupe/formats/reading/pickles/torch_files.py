@@ -49,7 +49,6 @@ class TorchFile(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """The size of the file."""
         return self.stamp[1]
 
 
@@ -133,7 +132,6 @@ def _from_archive(location: Location, reader: _FileReader) -> tuple[Any, int]:
 
 
 def _members(location: Location) -> dict[str, _Member]:
-    """Return the members of an archive by name."""
     try:
         with opened_archive(location, MAX_DIRECTORY_BYTES) as file, zipfile.ZipFile(file) as archive:
             listed = archive.infolist()

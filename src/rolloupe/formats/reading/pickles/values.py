@@ -223,7 +223,6 @@ class NumberList(Sequence[Any]):
         self._count = None
 
     def extend(self, items: Sequence[Any]) -> None:
-        """Append values."""
         self._count = None
         if not self._pieces or isinstance(self._pieces[-1], tuple):
             self._pieces.append([])
@@ -297,7 +296,6 @@ class Tensor(Struct, frozen=True, eq=False):
 
     @property
     def size(self) -> int:
-        """The number of values."""
         return math.prod(self.shape)
 
     def array(self) -> NDArray[Any]:
@@ -343,7 +341,6 @@ class ArrayValue(Struct, eq=False):
 
     @property
     def size(self) -> int:
-        """The number of values."""
         return math.prod(self.shape)
 
     def array(self) -> NDArray[Any]:
@@ -387,7 +384,7 @@ STORAGES: Final = {
 STORED_AS: Final = {
     **{kind: kind for kind in ("float32", "float64", "float16", "complex64", "complex128", "bool")},
     **{f"{sign}int{bits}": f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)},
-    "bfloat16": "uint16", "float8_e5m2": "uint8", "float8_e4m3fn": "uint8",
+    "bfloat16": "uint16",
 }  # fmt: skip
 """Types of tensors, with the NumPy type of the same layout."""
 
@@ -399,22 +396,4 @@ def width_of(kind: str) -> int:
 
 def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
     """Return values of a type that NumPy lacks as float32; a copy of other values."""
-    if kind == "bfloat16":
-        return (values.astype(np.uint32) << 16).view(np.float32)
-    if kind == "float8_e5m2":  # the upper half of a float16
-        return (values.astype(np.uint16) << 8).view(np.float16).astype(np.float32)
-    if kind == "float8_e4m3fn":
-        return np.asarray(_E4M3[values])
-    return values.copy()
-
-
-def _e4m3() -> NDArray[np.float32]:
-    """Return the 256 values of float8_e4m3fn: 4 bits of exponent with bias 7, no infinity, one NaN of each sign."""
-    codes = np.arange(256)
-    exponent, mantissa = (codes >> 3) & 15, codes & 7
-    wide = np.where(exponent == 0, np.ldexp(mantissa / 8, -6), np.ldexp(1 + mantissa / 8, exponent - 7))
-    wide[(codes & 127) == 127] = np.nan
-    return np.where(codes >= 128, -wide, wide).astype(np.float32)
-
-
-_E4M3 = _e4m3()
+    return (values.astype(np.uint32) << 16).view(np.float32) if kind == "bfloat16" else values.copy()

@@ -54,7 +54,6 @@ class FramedLog(curves.Log):
         return log.run()
 
     def take(self, name: str, data: bytes) -> int:  # noqa: ARG002 - there is one file
-        """See `Log`."""
         start = 0
         if not self._taken:
             self.begin = next((magic for magic in self.magics if data.startswith(magic)), b"")
@@ -81,7 +80,6 @@ class FramedLog(curves.Log):
         """Add a record to the run. Raises `BadMessage`."""
 
     def run(self) -> curves.LoggedRun:
-        """See `Log`."""
         gaps = [*self._gaps, *self._last_gaps]
         lost = f"at byte {gaps[0]:,} it is damaged, and records after it are missing" if gaps else ""
         return replace(self.logged(), damage=self._damage or lost)

@@ -204,7 +204,6 @@ class _FileSystem(apsw.VFS):
         return _File(self._files[path])
 
     def close(self) -> None:
-        """Close its files."""
         self.unregister()
         for file in self._files.values():
             file.close()
@@ -343,12 +342,8 @@ def _runs_of_project(database: apsw.Connection) -> list[ProjectRun]:
     ]
 
 
-def read_trackio(location: Location) -> dict[str, LoggedRun]:
-    """Read the metrics of every run of a project, by its id, in the order of its rows. Raises `BadDatabase`."""
-    return read_database(location, _runs_of_trackio)
-
-
-def _runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
+def runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
+    """Read the metrics of every run of a project, by its id, in the order of its rows."""
     columns = stored_columns(database, "metrics")
     if not columns >= NEEDED_OF_TRACKIO:
         raise ValueError("it is no database of trackio")
@@ -403,12 +398,8 @@ def _logged_runs(database: apsw.Connection) -> list[ProjectRun] | None:
     return [ProjectRun(str(row["run_uuid"]), parsers.name(row["name"]) or str(row["run_uuid"])) for row in rows]
 
 
-def read_mlflow(location: Location) -> list[LoggedRun]:
-    """Read the metrics and parameters of every run with metrics. Raises `BadDatabase`."""
-    return read_database(location, _runs_of_mlflow)
-
-
-def _runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
+def runs_of_mlflow(database: apsw.Connection) -> list[LoggedRun]:
+    """Read the metrics and parameters of every run with metrics."""
     runs = {run.id: LoggedRun(run.name, [], {}, run.id) for run in _logged_runs(database) or ()}
     damage = about_views(database)
     columns = ("run_uuid", "key", "value", "step", "timestamp", "is_nan")

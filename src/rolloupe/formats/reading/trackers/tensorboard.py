@@ -101,7 +101,6 @@ class EventLog(Log):
         self._left_out: Counter[str] = Counter()
 
     def take(self, name: str, data: bytes) -> int:
-        """See `Log`."""
         if name in self._damage:
             return len(data)
         if name not in self._taken:
@@ -138,7 +137,6 @@ class EventLog(Log):
         return True
 
     def run(self) -> LoggedRun:
-        """See `Log`."""
         rows = [LoggedRow(step, self._by_step[step], self._times[step]) for step in sorted(self._by_step)]
         lost = "records left out because their checksums do not fit"
         notes = [f"{name}: {lost}: {count:,}" for name, count in self._left_out.items()]

@@ -191,7 +191,6 @@ class TokenExporter:
             self._open = None
 
     def close(self) -> None:
-        """End the last step."""
         if self.enabled and not self._closed:
             self._closed = True
             self.step_end()

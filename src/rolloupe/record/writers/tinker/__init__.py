@@ -87,7 +87,6 @@ class Log:
         atomic.write(self.log_path / CONFIG, dumped(settings(config), indent=2))
 
     def code_diff(self, diff: str) -> None:
-        """Write `code.diff`."""
         atomic.write(self.log_path / DIFF, diff.encode("utf-8", "replace"))
 
     def metrics(self, step: int | None, values: Mapping[str, object]) -> None:
@@ -134,7 +133,6 @@ class Log:
         return len(lines) - len(earlier)
 
     def path(self, split: str, iteration: int, suffix: str) -> Path:
-        """Return the path of a file of an iteration."""
         base = self.split(split).replace("/", "_", 1)
         if self.layout == "flat":
             return self.log_path / f"{base}_iteration_{iteration:06d}{suffix}"

@@ -95,7 +95,6 @@ class _Numbers:
         self._used: set[int] = set()
 
     def of(self, name: str) -> int:
-        """Return the number of a name."""
         if name not in self._known:
             self._known[name] = free_number(number_in(name, MAX_DIGITS), self._used)
         return self._known[name]
