@@ -180,7 +180,7 @@ def test_spans_are_counted_once_and_the_newest_again(tmp_path: Path, monkeypatch
 
 
 def test_time_that_is_over_is_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mlflow, "LISTING_S", -1)
+    monkeypatch.setattr(sqlite, "LISTING_S", -1)
     monkeypatch.setattr(sqlite, "STEPS_BETWEEN_LOOKS", 1)
     (note,) = discover([changed(tmp_path)]).notes
     assert "cannot be read: it takes more than -1 seconds" in note.reason

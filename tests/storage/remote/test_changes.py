@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -107,7 +108,7 @@ def test_an_object_replaced_in_the_middle_of_a_scan_is_scanned_again(
                 bucket.put(KEY.format(0), next(waiting))
             yield line
 
-    monkeypatch.setattr(jsonl, "lines", replacing)
+    monkeypatch.setattr(jsonl, "line_reader", SimpleNamespace(**vars(line_reader) | {"lines": replacing}))
     library, run = following(bucket, tmp_path)
     seen: list[set[str]] = []
     last = str(10 + amount(2, 4))

@@ -14,7 +14,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rolloupe import tokens
+from rolloupe import model, tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.generic.row_tokens import alternatives_of
 from rolloupe.formats.native import run_files
@@ -23,22 +23,6 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
-from rolloupe.model import (
-    Annotation,
-    Checkpoint,
-    Location,
-    Locator,
-    MetricRow,
-    Problem,
-    RunFile,
-    RunInfo,
-    Sample,
-    SampleRow,
-    Scanned,
-    SeriesFacts,
-    Source,
-    TokenSeries,
-)
 from rolloupe.storage import is_file, is_folder
 from rolloupe.tokens import SampleTokens
 
@@ -81,7 +65,7 @@ class Native(JsonlFormat):
     title = "Rolloupe"
     annotates_by_place = True
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         marker, reason = _marker(path, links), f"{MARKER} says so"
         if marker is None and forced and (is_one_file(path) or files(str(path), links)):
@@ -104,10 +88,10 @@ class Native(JsonlFormat):
         folder = path if is_folder(path) else path.parent
         return folder.parent if folder.name in FOLDERS and self.detect(folder.parent) else None
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """A run of one named file has that file as its only source."""
         if is_file(run.root):
-            return [source_at(run, Location(run.root, links_of(run)))]
+            return [source_at(run, model.Location(run.root, links_of(run)))]
         marker = _marker(Path(run.root), links_of(run))
         if marker is None:
             return [source_at(run, entry.location) for entry in files(run.root, links_of(run))]
@@ -119,18 +103,18 @@ class Native(JsonlFormat):
             for entry in files(os.path.join(run.root, folder), links_of(run))
         ]
 
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+    def rows(self, source: model.Source, record: Record, start: int, length: int) -> list[model.Scanned]:
         if source.annotates:
-            rows: list[Scanned] = [_annotation(record, start, length)]
+            rows: list[model.Scanned] = [_annotation(record, start, length)]
         else:
             rows = [self.row(source, record, start, length)]
         if isinstance(uneven := record.get("uneven"), list) and uneven:
             names = ", ".join(parsers.as_text(name)[:60] for name in uneven[:20])
             reason = f"token series neither as long as all tokens of the sample nor as its response: {names}"
-            rows.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+            rows.append(model.Problem(source=source.name, reason=reason, start=start, stop=start + length))
         return rows
 
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:  # noqa: ARG002
+    def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
         prompt = parsers.joined(record.get("prompt"))
@@ -142,7 +126,7 @@ class Native(JsonlFormat):
         reference = parsers.joined(record.get("ref_response"), thoughts=True)
         index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
         counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
-        return SampleRow(
+        return model.SampleRow(
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
             group=parsers.name(record.get("group")) or parsers.digest(prompt),
@@ -175,7 +159,7 @@ class Native(JsonlFormat):
         turns = parsers.response_turns(record.get("ref_response"))
         return References(parsers.as_text(record.get("label")), turns)
 
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+    def sample(self, record: Record, row: model.SampleRow, locator: model.Locator) -> model.Sample:
         sample = parsers.sample_of(row, locator, record.get("prompt"), record.get("response"))
         sample.label, sample.ref_turns = self.references(record)
         sample.ref_reward = parsers.number(record.get("ref_reward"))
@@ -186,17 +170,23 @@ class Native(JsonlFormat):
         sample.notes = [f"error: {error[-MAX_ERROR_CHARS:]}"] if isinstance(error, str) else []
         return sample
 
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+    def annotate(self, run: model.RunInfo, record: Record, sample: model.Sample) -> None:
         self._add(run, record, sample, None)
 
-    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+    def samples_at(
+        self, run: model.RunInfo, source: model.Source, places: Sequence[model.Locator]
+    ) -> Iterator[model.Sample | model.Problem]:
         """See `Format`: other files hold only token series and annotations."""
         return self.samples_in_order(run, source, places, lambda _run, _record, _sample: None)
 
-    def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
+    def load_annotated(
+        self, run: model.RunInfo, source: model.Source, locator: model.Locator, annotations: Sequence[model.Locator]
+    ) -> model.Sample:
         return self.loaded(run, source, locator, partial(self._add, places=annotations))
 
-    def _add(self, run: RunInfo, record: Record, sample: Sample, places: Sequence[Locator] | None) -> None:
+    def _add(
+        self, run: model.RunInfo, record: Record, sample: model.Sample, places: Sequence[model.Locator] | None
+    ) -> None:
         _add_series(run, sample.locator.source, record, sample)
         lines, notes = run_files.annotations_of(run, sample.row.uid, places, self.raw)
         sample.notes += notes
@@ -215,12 +205,12 @@ class Native(JsonlFormat):
         tokens.hide_masked(sample.series)
 
     def reading_tokens(
-        self, run: RunInfo, source: Source, annotations: Annotations
-    ) -> Callable[[bytes, Locator], SampleTokens]:
+        self, run: model.RunInfo, source: model.Source, annotations: Annotations
+    ) -> Callable[[bytes, model.Locator], SampleTokens]:
         quick = run_files.NativeTokens(run, source)
         newer = self.lines_at(run, chain.from_iterable(annotations.values()))
 
-        def read(data: bytes, place: Locator) -> SampleTokens:
+        def read(data: bytes, place: model.Locator) -> SampleTokens:
             noted = annotations.get(place, ())
             read_quickly = quick.read(data, [(note.source, newer[note]) for note in noted if note in newer])
             if read_quickly is not None:
@@ -232,28 +222,28 @@ class Native(JsonlFormat):
 
         return read
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         return run_files.metrics_in(_metrics_files(run))
 
-    def times_s(self, run: RunInfo) -> list[float]:
+    def times_s(self, run: model.RunInfo) -> list[float]:
         rows = (row for place in _metrics_files(run) for row in trainer.records(place))
         return [time for row in rows if (time := parsers.number(row.get("time"))) is not None]
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         lines = (_file(run, name) for name in ("checkpoints.jsonl", "attempts.jsonl", "ended.jsonl"))
         named = trainer.json_sources(run.root, [*_metrics_files(run), _config_file(run), *lines])
         return [*named, *_losses_files(run)]
 
-    def losses(self, run: RunInfo) -> list[Problem]:
+    def losses(self, run: model.RunInfo) -> list[model.Problem]:
         return run_files.losses_in(trainer.json_sources(run.root, _metrics_files(run)), _losses_files(run))
 
-    def config(self, run: RunInfo) -> dict[str, Any]:
+    def config(self, run: model.RunInfo) -> dict[str, Any]:
         config = trainer.read_json(_config_file(run))
         return config if isinstance(config, dict) else {} if config is None else {"config": config}
 
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+    def checkpoints(self, run: model.RunInfo) -> list[model.Checkpoint]:
         return [
-            Checkpoint(
+            model.Checkpoint(
                 name=parsers.as_text(row.get("name")),
                 step=parsers.integer(row.get("step")),
                 paths={name: parsers.as_text(path) for name, path in parsers.as_dict(row.get("paths")).items()},
@@ -262,7 +252,7 @@ class Native(JsonlFormat):
             for row in trainer.records(_file(run, "checkpoints.jsonl"))
         ]
 
-    def ending(self, run: RunInfo) -> str:
+    def ending(self, run: model.RunInfo) -> str:
         """A run has ended if each producer of its last launch noted its end after its last attempt."""
         began = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "attempts.jsonl"))}
         ended = {parsers.as_text(row.get("producer")): row for row in trainer.records(_file(run, "ended.jsonl"))}
@@ -272,10 +262,10 @@ class Native(JsonlFormat):
         is_over = all(end is not None and end >= (begin or 0.0) for begin, end in times)
         return "" if not times else "ended" if is_over else "open"
 
-    def code_diff(self, run: RunInfo) -> str:
+    def code_diff(self, run: model.RunInfo) -> str:
         return trainer.read_text(_file(run, "code.diff"), 4 * 2**20)
 
-    def files(self, run: RunInfo) -> list[RunFile]:
+    def files(self, run: model.RunInfo) -> list[model.RunFile]:
         """List the files; for token series, the folders alone."""
         links, listed = links_of(run), []
         for entry in files(run.root, links, ("",)):
@@ -291,24 +281,24 @@ class Native(JsonlFormat):
 
 def _marker(folder: Path, links: str) -> Record | None:
     place = folder / MARKER
-    marker = trainer.read_json(Location(str(place), links)) if is_file(place) else None
+    marker = trainer.read_json(model.Location(str(place), links)) if is_file(place) else None
     return marker if isinstance(marker, dict) and marker.get("layout") == "rolloupe" else None
 
 
-def _file(run: RunInfo, name: str) -> Location | None:
+def _file(run: model.RunInfo, name: str) -> model.Location | None:
     return file_of(run.root, name, links_of(run))
 
 
-def _metrics_files(run: RunInfo) -> list[Location]:
+def _metrics_files(run: model.RunInfo) -> list[model.Location]:
     return [entry.location for entry in files(os.path.join(run.root, "metrics"), links_of(run))]
 
 
-def _losses_files(run: RunInfo) -> list[Source]:
+def _losses_files(run: model.RunInfo) -> list[model.Source]:
     lines = files(os.path.join(run.root, "losses"), links_of(run))
     return trainer.json_sources(run.root, [entry.location for entry in lines])
 
 
-def _config_file(run: RunInfo) -> Location | None:
+def _config_file(run: model.RunInfo) -> model.Location | None:
     return _file(run, "config.rolloupe.json") or _file(run, "config.json")
 
 
@@ -319,7 +309,7 @@ def _range(value: object) -> tuple[float, float] | None:
     return None if low is None or high is None else (low, high)
 
 
-def _facts(record: Record) -> dict[str, SeriesFacts]:
+def _facts(record: Record) -> dict[str, model.SeriesFacts]:
     declared = {}
     for name, values in parsers.as_dict(parsers.as_dict(record.get("series")).get("facts")).items():
         numbers = [parsers.number(value) for value in parsers.as_list(values)]
@@ -327,7 +317,7 @@ def _facts(record: Record) -> dict[str, SeriesFacts]:
         if len(numbers) == len(whole) == 7 and whole[0] >= 1:
             count, total, m2, low, low_at, high, high_at = whole
             if all(0 <= place <= parsers.MAX_STEP for place in (count, low_at, high_at)):
-                declared[name] = SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
+                declared[name] = model.SeriesFacts(int(count), total, m2, low, int(low_at), high, int(high_at))
     return declared
 
 
@@ -350,12 +340,12 @@ def _extra(record: Record) -> dict[str, Any]:
     return {**extra, **(more if isinstance(more, dict) else {} if more is None else {"extra": more})}
 
 
-def _annotation(record: Record, start: int, length: int) -> Annotation:
+def _annotation(record: Record, start: int, length: int) -> model.Annotation:
     uid = parsers.name(record.get("uid"))
     if uid is None:
         raise Unusable("an annotation without uid")
     facts, advantage = _facts(record), parsers.number(record.get("advantage"))
-    return Annotation(
+    return model.Annotation(
         uid=uid,
         start=start,
         length=length,
@@ -368,7 +358,7 @@ def _annotation(record: Record, start: int, length: int) -> Annotation:
     )
 
 
-def _means(record: Record, series: Mapping[str, SeriesFacts]) -> dict[str, float]:
+def _means(record: Record, series: Mapping[str, model.SeriesFacts]) -> dict[str, float]:
     """Return the means of a sample's token series, unless the line holds them."""
     excluded = {*tokens.MASKS, *(() if parsers.number(record.get("advantage")) is None else ("advantages",))}
     return {name: facts.sum / facts.count for name, facts in series.items() if name not in excluded}
@@ -379,7 +369,7 @@ def derived_metrics(
     ref_reward: float | None,
     ref_response: str,
     metrics: Mapping[str, float],
-    series: Mapping[str, SeriesFacts],
+    series: Mapping[str, model.SeriesFacts],
 ) -> dict[str, float]:
     """Return the reference's reward and length, gaps of rewards, and mean, sum and maximum of log-ratio and KL.
 
@@ -401,7 +391,7 @@ def derived_metrics(
     return {name: value for name, value in derived.items() if name not in metrics}
 
 
-def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> None:
+def _add_series(run: model.RunInfo, source: str, record: Record, sample: model.Sample) -> None:
     """Read the token series that a line names; they replace older series of the same names."""
     dropped = record.get("dropped")
     if isinstance(dropped, list) and dropped:
@@ -416,7 +406,7 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
         return
     path = run_files.part_path(run.root, stem(os.path.basename(source)), part)
     try:
-        stored = run_files.read_row(Location(str(path), links_of(run)), row)
+        stored = run_files.read_row(model.Location(str(path), links_of(run)), row)
         reason = f"row {row} of {path.name} is of another sample" if stored.uid != sample.row.uid else ""
     except run_files.PartUnreadable as error:
         reason = str(error)
@@ -432,16 +422,16 @@ def _add_series(run: RunInfo, source: str, record: Record, sample: Sample) -> No
     _place(sample, stored.ids.tolist(), stored.series)
 
 
-def add_arrays(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+def add_arrays(sample: model.Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
     """Add token ids and series from a part to a sample that was read from its line alone."""
     _place(sample, token_ids, series)
     tokens.hide_masked(sample.series)
 
 
-def _place(sample: Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
+def _place(sample: model.Sample, token_ids: list[int], series: Mapping[str, tokens.Floats]) -> None:
     sample.token_ids = token_ids or sample.token_ids
     count = len(sample.token_ids)
     by_name = {known.name: known for known in sample.series}
     for name, values in series.items():
-        by_name[name] = TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
+        by_name[name] = model.TokenSeries(name=name, values=tokens.packed(values), offset=max(0, count - len(values)))
     sample.series = list(by_name.values())

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from rolloupe import text, tokens
+from rolloupe import model, text, tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading import value_parsers as parsers
@@ -30,19 +30,6 @@ from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.formats.token_texts import add_texts, note_of, note_without_tokenizer, shown, strings_of, tokenizer_of
 from rolloupe.formats.token_texts import turns_of as turns_of_tokens
-from rolloupe.model import (
-    Location,
-    Locator,
-    Part,
-    RunInfo,
-    RunPart,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-    TokenSeries,
-    Turn,
-)
 from rolloupe.storage import is_below, is_file, path_state
 from rolloupe.tokenizer import find_tokenizer
 from rolloupe.tokens import SampleTokens
@@ -112,7 +99,7 @@ class PrimeRL(JsonlFormat):
     name = "prime_rl"
     title = "prime-rl token exports"
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if files.is_one_file(path):
             fits = forced or _fits([look(files.alone(path))])
@@ -130,16 +117,16 @@ class PrimeRL(JsonlFormat):
         is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
-    def _run(self, path: Path, folder: Path, what: str, links: str) -> RunInfo:
+    def _run(self, path: Path, folder: Path, what: str, links: str) -> model.RunInfo:
         root = path.parent if path.name == EXPORTS else path
         name = files.stem(path.name) if files.is_one_file(path) else root.name
-        return self._run_at(path, what, links, name, (RunPart(str(folder)),))
+        return self._run_at(path, what, links, name, (model.RunPart(str(folder)),))
 
-    def sources(self, run: RunInfo) -> list[Source]:
-        listed: list[tuple[Location, int | None]] = []
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
+        listed: list[tuple[model.Location, int | None]] = []
         for part in run.parts:
             if is_file(part.path):
-                listed.append((Location(part.path, files.links_of(run)), None))
+                listed.append((model.Location(part.path, files.links_of(run)), None))
             else:
                 ranks = _rank_files(part.path, files.links_of(run))
                 listed += ranks or [(entry.location, None) for entry in files.files(part.path, files.links_of(run))]
@@ -148,27 +135,29 @@ class PrimeRL(JsonlFormat):
     series_keys = frozenset(ARRAYS - {"tokens", "token_ids"})
     decodes_ids = True
 
-    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+    def tokenizers(self, run: model.RunInfo) -> list[model.Location | str]:
         links = files.links_of(run)
         parts = run.root.split(os.sep)
         folder = os.sep.join(parts[: parts.index(EXPORTS)]) if EXPORTS in parts else run.root
         if not is_below(folder, links):
             return []
-        own = [find_tokenizer(Location(place, links)) for place in (folder, os.path.join(folder, "tokenizer"))]
+        own = [find_tokenizer(model.Location(place, links)) for place in (folder, os.path.join(folder, "tokenizer"))]
         names = dict.fromkeys(_names(os.path.join(folder, "configs"), links))
         return [*filter(None, own), *names]
 
-    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+    def rows_of(
+        self, run: model.RunInfo, source: model.Source, record: Record, start: int, length: int
+    ) -> list[model.Scanned]:
         rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
             add_texts(run, rows, columns_of(record).ids)
         return rows
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         tokenizer_of(run)  # a changed file concerns the whole part, not one record
         return super().scan(run, source, start, stop)
 
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+    def annotate(self, run: model.RunInfo, record: Record, sample: model.Sample) -> None:
         if run.tokenizer is None:
             return
         columns = columns_of(record)
@@ -181,7 +170,7 @@ class PrimeRL(JsonlFormat):
     def may_cut(self, key: str) -> bool:
         return key not in ("tokens", "token_ids")
 
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+    def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:
         columns = columns_of(record)
         ids, mask = columns.ids, columns.mask
         step = step_of(record.get("export_step"))
@@ -190,7 +179,7 @@ class PrimeRL(JsonlFormat):
         place = parsers.integer(record.get("export_sequence_idx"))
         rank = parsers.integer(record.get("rank"))
         tags = {key: word for key in ("training_mode", "run_id") if (word := parsers.tag(record.get(key)))}
-        return SampleRow(
+        return model.SampleRow(
             split="train",
             step=step if step is not None else (source.step or 0),
             group=parsers.digest(shown(ids[:first])),
@@ -212,15 +201,15 @@ class PrimeRL(JsonlFormat):
             response=shown(ids[first:]),
         )
 
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+    def sample(self, record: Record, row: model.SampleRow, locator: model.Locator) -> model.Sample:
         columns = columns_of(record)
         notes = [f"{note_without_tokenizer(columns.ids)}; {BY_MASK}", *columns.notes, *absences_of(columns)]
-        series = [TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
+        series = [model.TokenSeries(name="loss_mask", values=tokens.packed(columns.mask.astype(np.float64)))]
         for name, values in series_of(columns).items():
             stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
             beside = None if stored is None else tokens.beside(stored, values)
-            series.append(TokenSeries(name=name, values=tokens.packed(values), stored=beside))
-        return Sample(
+            series.append(model.TokenSeries(name=name, values=tokens.packed(values), stored=beside))
+        return model.Sample(
             key=row.key,
             row=row,
             locator=locator,
@@ -238,15 +227,15 @@ class PrimeRL(JsonlFormat):
         )
 
     def reading_tokens(
-        self, run: RunInfo, source: Source, annotations: Annotations
-    ) -> Callable[[bytes, Locator], SampleTokens]:
+        self, run: model.RunInfo, source: model.Source, annotations: Annotations
+    ) -> Callable[[bytes, model.Locator], SampleTokens]:
         """See `JsonlFormat`: reads ids as an array, too."""
         if run.reading.fields:
             return super().reading_tokens(run, source, annotations)
         parse_ = Cutter(parse, lambda key: key != "tokens").parse
         return lambda data, _: tokens_of(parse_(data))
 
-    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+    def step_states(self, run: model.RunInfo) -> dict[tuple[str, int], str]:
         """Only versions that write `STABLE` have unfinished steps."""
         states: dict[tuple[str, int], str] = {}
         for part in run.parts:
@@ -257,14 +246,14 @@ class PrimeRL(JsonlFormat):
         return states
 
 
-def _rank_files(folder: str, links: str) -> list[tuple[Location, int | None]]:
+def _rank_files(folder: str, links: str) -> list[tuple[model.Location, int | None]]:
     matches = [(below.path, match) for below in files.folders(folder, links) if (match := _STEP.fullmatch(below.name))]
     places = [(folder, None), *((path, int(match["step"])) for path, match in matches)]
     ranks = [(location, step) for path, step in places for location in _ranks(files.files(path, links))]
     return sorted(ranks, key=lambda rank: (rank[1] or 0, rank[0]))
 
 
-def _ranks(listed: list[files.FolderEntry]) -> list[Location]:
+def _ranks(listed: list[files.FolderEntry]) -> list[model.Location]:
     return [entry.location for entry in listed if _RANK.fullmatch(files.plain_name(entry.name))]
 
 
@@ -406,7 +395,7 @@ def first_of(values: tokens.Floats | None) -> float | None:
     return None if values is None or not len(known := tokens.finite(values)) else float(known[0])
 
 
-def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> list[Turn]:
+def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> list[model.Turn]:
     """Return a turn for each span of the mask, and for each span between. Without `strings`, turns show the ids."""
     changes = np.flatnonzero(np.diff(columns.mask)) + 1
     edges = [0, *changes[: MAX_TURNS - 1].tolist(), columns.length] if columns.length else []
@@ -414,9 +403,9 @@ def turns_of(columns: TokenColumns, strings: Sequence[str] | None = None) -> lis
     for start, stop in pairwise(edges):
         sampled = bool(columns.mask[start])
         role = "assistant" if sampled else "prompt" if start == 0 else "context"
-        ids = [Part(kind="text", text=shown(columns.ids[start:stop]))]
+        ids = [model.Part(kind="text", text=shown(columns.ids[start:stop]))]
         parts = ids if strings is None else text.parts("".join(strings[start:stop]), role)
-        turn = Turn(role=role, parts=parts, origin="response" if sampled or start else "prompt")
+        turn = model.Turn(role=role, parts=parts, origin="response" if sampled or start else "prompt")
         turn.tokens, turn.token_start, turn.token_stop = stop - start, start, stop
         turns.append(turn)
     return turns

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from rolloupe import model
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl import episodes
 from rolloupe.formats.prime_rl.episodes import Branch
@@ -23,20 +24,6 @@ from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.value_parsers import as_dict, as_list
-from rolloupe.model import (
-    Annotation,
-    Location,
-    Locator,
-    MetricRow,
-    Problem,
-    RunInfo,
-    RunPart,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-    Turn,
-)
 from rolloupe.storage import is_file, is_folder
 from rolloupe.tokens import SampleTokens, tokens_of
 
@@ -62,7 +49,7 @@ class PrimeRLTraces(JsonlFormat):
     series_in_samples = True
     series_are_annotated = True
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if files.is_one_file(path):
             named = path.parent.name == STREAM or files.stem(path.name) == STREAM
@@ -77,38 +64,41 @@ class PrimeRLTraces(JsonlFormat):
         is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []
 
-    def _run(self, root: Path, part: Path, reason: str, links: str) -> RunInfo:
+    def _run(self, root: Path, part: Path, reason: str, links: str) -> model.RunInfo:
         folder = root if is_folder(root) else root.parent
         name = files.telling_name(folder, (TRACES, STREAM, "monitors", "file"))
-        return self._run_at(root, reason, links, name, (RunPart(os.path.realpath(part)),))
+        return self._run_at(root, reason, links, name, (model.RunPart(os.path.realpath(part)),))
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """Episodes determine the split, not `Source.split`."""
         links = files.links_of(run)
         sources = []
         for part in run.parts:
             if is_file(part.path):
-                sources.append(files.source_at(run, Location(part.path, links)))
+                sources.append(files.source_at(run, model.Location(part.path, links)))
                 continue
             listed = _stream_files(part.path, links) or files.files(part.path, links)
-            sources += [Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
+            sources += [model.Source(path=e.path, name=os.path.relpath(e.path, part.path), root=e.root) for e in listed]
         if (folder := _annotation_folder(run)) is not None:
             around = os.path.dirname(folder)
             for stream in episodes.streams(folder, links):
                 sources += [
-                    Source(path=e.path, name=os.path.relpath(e.path, around), root=e.root, annotates=True)
+                    model.Source(path=e.path, name=os.path.relpath(e.path, around), root=e.root, annotates=True)
                     for _, e in sorted(stream.chunks.items())
                 ]
         return sources
 
-    def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+    def rows(self, source: model.Source, record: Record, start: int, length: int) -> list[model.Scanned]:
         if source.annotates:
             return [*_annotations(record, start, length)]
         if "traces" not in record:
             raise Unusable("an object without traces is no sample")
         branches, is_cut = episodes.branches_of(record)
-        rows: list[Scanned] = []
-        chars, of_trace = 0, SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length)
+        rows: list[model.Scanned] = []
+        chars, of_trace = (
+            0,
+            model.SampleRow(split="", step=0, group="", index="", ordinal=start, start=start, length=length),
+        )
         for branch in branches:
             if not branch.number:
                 of_trace = _row_of_trace(record, branch.trace, start, length)
@@ -120,19 +110,19 @@ class PrimeRLTraces(JsonlFormat):
             rows.append(row)
         if is_cut:
             reason = f"more branches in this episode than are listed: {len(rows)} are"
-            rows.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
+            rows.append(model.Problem(source=source.name, reason=reason, start=start, stop=start + length))
         return rows
 
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+    def sample(self, record: Record, row: model.SampleRow, locator: model.Locator) -> model.Sample:
         branch = _branch(record, row.part)
-        turns: list[Turn] = []
+        turns: list[model.Turn] = []
         for of_node, node in zip(episodes.turns_of(branch), branch.members, strict=True):
             of_node[0].logs |= {k: parsers.showable(v) for k, v in node.record.items() if k not in _NOT_LOGGED and v}
             turns += of_node
         of_episode = _filled(record, {"traces"})
         repeated = {"task"} if branch.trace.get("task") == record.get("task") else set[str]()
         of_trace = _filled(branch.trace, _QUIET | repeated)
-        return Sample(
+        return model.Sample(
             key=row.key,
             row=row,
             locator=locator,
@@ -146,7 +136,7 @@ class PrimeRLTraces(JsonlFormat):
             notes=[*episodes.notes_of(branch), *_notes(record, branch)],
         )
 
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+    def annotate(self, run: model.RunInfo, record: Record, sample: model.Sample) -> None:
         trace_id, folder = sample.row.trace_id, _annotation_folder(run)
         if trace_id and folder is not None:
             records, notes = episodes.annotations_of(episodes.streams(folder, files.links_of(run)), trace_id)
@@ -154,12 +144,12 @@ class PrimeRLTraces(JsonlFormat):
             sample.notes += notes
 
     def reading_tokens(
-        self, run: RunInfo, source: Source, annotations: Annotations
-    ) -> Callable[[bytes, Locator], SampleTokens]:
+        self, run: model.RunInfo, source: model.Source, annotations: Annotations
+    ) -> Callable[[bytes, model.Locator], SampleTokens]:
         lines = self.lines_at(run, chain.from_iterable(annotations.values()))
         newer = {place: parse(data) for place, data in lines.items()}
 
-        def read(data: bytes, place: Locator) -> SampleTokens:
+        def read(data: bytes, place: model.Locator) -> SampleTokens:
             record, row = self._parsed(run, source, data, place)
             sample = self.sample(record, row, place)
             if noted := [newer[note] for note in dict.fromkeys(annotations.get(place, ())) if note in newer]:
@@ -168,7 +158,7 @@ class PrimeRLTraces(JsonlFormat):
 
         return read
 
-    def _fold(self, record: Record, sample: Sample, records: Sequence[Record]) -> None:
+    def _fold(self, record: Record, sample: model.Sample, records: Sequence[Record]) -> None:
         branch = _branch(record, sample.row.part)
         paths = [other.path for other in episodes.branches_of(record)[0] if other.trace is branch.trace]
         sample.series = episodes.series_of(branch, episodes.folded(branch.nodes, paths, records))
@@ -184,17 +174,17 @@ class PrimeRLTraces(JsonlFormat):
             listed = f"listed under step {sample.row.step} that it was generated for"
             sample.notes.append(f"shipped in step {shipped}, {listed}")
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         rows = trainer.metrics_of(_metrics_file(run))
         for row in rows:
             row.values.pop("time", None)
         return rows
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         return trainer.json_sources(run.root, [_metrics_file(run)])
 
 
-def _metrics_file(run: RunInfo) -> Location | None:
+def _metrics_file(run: model.RunInfo) -> model.Location | None:
     return files.file_of(str(Path(run.root, MONITORS)), "metrics.jsonl", files.links_of(run))
 
 
@@ -207,7 +197,7 @@ def _stream_files(folder: str, link_root: str) -> list[files.FolderEntry]:
     return plain + sorted(chunks, key=lambda entry: int(files.stem(entry.name)))
 
 
-def _annotation_folder(run: RunInfo) -> str | None:
+def _annotation_folder(run: model.RunInfo) -> str | None:
     """Return the folder of annotations beside the stream, whichever folder of the layout was opened."""
     part = Path(run.parts[0].path)
     around = next((folder for folder in (part, *part.parents[:2]) if folder.name == TRACES), None)
@@ -222,7 +212,7 @@ def _branch(record: Record, part: str) -> Branch:
     return next(branch for branch in episodes.branches_of(record)[0] if branch.part == part)
 
 
-def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> SampleRow:
+def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> model.SampleRow:
     """The fields that all branches of a trace share; metrics and tags are not copied."""
     status, status_raw = episodes.status_of(episode, trace)
     env = episode.get("env")
@@ -237,7 +227,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
         "episode": episode.get("id"),
         "run": run.get("id"),
     }
-    row = SampleRow(
+    row = model.SampleRow(
         split=f"eval/{env or 'default'}" if kind == "eval" else "train",
         step=step_of(work.get("step")) or 0,
         group=parsers.name(as_dict(episode.get("group")).get("id")) or "",
@@ -257,7 +247,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> Sa
     return row
 
 
-def _row(source: Source, branch: Branch, of_trace: SampleRow) -> SampleRow:
+def _row(source: model.Source, branch: Branch, of_trace: model.SampleRow) -> model.SampleRow:
     prompt, response = episodes.texts_of(branch)
     prompt_tokens, response_tokens, total_tokens = episodes.counts_of(branch)
     return msgspec.structs.replace(
@@ -286,14 +276,14 @@ def _metrics(trace: Record, policy: Record) -> dict[str, float]:
     return parsers.numbers(named)
 
 
-def _inform(row: SampleRow, info: Record) -> None:
+def _inform(row: model.SampleRow, info: Record) -> None:
     annotation = _annotation(row.trace_id, row.start, row.length, info)
     row.advantage = row.advantage if annotation.advantage is None else annotation.advantage
     row.discarded = row.discarded if annotation.discarded is None else annotation.discarded
     row.metrics = row.metrics | annotation.metrics  # a new dict: branches share the old one
 
 
-def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation]:
+def _annotations(record: Record, start: int, length: int) -> Iterator[model.Annotation]:
     trace_id = parsers.name(record.get("trace_id"))
     if trace_id is None:
         raise Unusable("an annotation without trace_id")
@@ -301,14 +291,14 @@ def _annotations(record: Record, start: int, length: int) -> Iterator[Annotation
     for branch in map(as_dict, as_list(record.get("branches"))[: episodes.MAX_BRANCHES]):
         number, metrics = parsers.count(branch.get("index")), episodes.metrics_of(branch)
         if number is not None and metrics:
-            yield Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)
+            yield model.Annotation(uid=f"{trace_id}:{number}", start=start, length=length, metrics=metrics)
 
 
-def _annotation(trace_id: str, start: int, length: int, info: Record) -> Annotation:
+def _annotation(trace_id: str, start: int, length: int, info: Record) -> model.Annotation:
     """Return the annotations of a trace as a whole: its advantage, whether it was trained on, and numbers."""
     effective = info.get("effective")
     others = {key: value for key, value in info.items() if key not in ("advantage", "effective")}
-    return Annotation(
+    return model.Annotation(
         uid=trace_id,
         start=start,
         length=length,

@@ -18,7 +18,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar, Final, NamedTuple, TypeVar, cast
 
-from rolloupe import tokens
+from rolloupe import model, tokens
 from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.pickles.json_values import Repetitive, ValueBudget, as_json
@@ -31,19 +31,6 @@ from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.slime import samples
 from rolloupe.formats.token_texts import own_tokenizer, series_of
 from rolloupe.lru import Lru
-from rolloupe.model import (
-    Annotation,
-    Location,
-    Locator,
-    Problem,
-    RunFile,
-    RunInfo,
-    RunPart,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-)
 from rolloupe.storage import is_file, is_remote, open_file, path_state
 
 ROLLOUTS: Final = "rollout_data"
@@ -83,7 +70,7 @@ _HEADER = struct.Struct("<26x2H")
 class DumpFile(NamedTuple):
     """A dump of the samples of a step; the step is None if the name holds no number."""
 
-    location: Location
+    location: model.Location
     step: int | None
     is_eval: bool
 
@@ -93,10 +80,10 @@ class TrainFile(NamedTuple):
 
     step: int
     rank: int
-    location: Location
+    location: model.Location
 
 
-def dump_of(location: Location) -> DumpFile:
+def dump_of(location: model.Location) -> DumpFile:
     """Identify a dump by its name."""
     match = _NAME.fullmatch(os.path.basename(location.path))
     return DumpFile(location, int(match["step"]) if match else None, bool(match and match["eval"]))
@@ -133,27 +120,27 @@ def train_files_in(folder: str, links: str) -> Sequence[TrainFile]:
     return sorted(TrainFile(int(match["step"]), int(match["rank"] or 0), place) for place, match in matches)
 
 
-def _dumps(run: RunInfo) -> Iterator[DumpFile]:
+def _dumps(run: model.RunInfo) -> Iterator[DumpFile]:
     for part in run.parts:
         if is_file(part.path):
-            yield dump_of(Location(part.path, files.links_of(run)))
+            yield dump_of(model.Location(part.path, files.links_of(run)))
             continue
         is_alone = os.path.basename(part.path) == ROLLOUTS  # any other folder may hold other files of PyTorch
         dumps = dumps_in(part.path, files.links_of(run))
         yield from (dump for dump in dumps if is_alone or kind_of(dump.location) not in ("", TRAIN))
 
 
-def train_files(run: RunInfo) -> Sequence[TrainFile]:
+def train_files(run: model.RunInfo) -> Sequence[TrainFile]:
     """List the dumps of train data of a run, in the order of steps and ranks."""
     return () if is_file(run.root) else train_files_in(os.path.join(run.root, TRAIN_DATA), files.links_of(run))
 
 
-def train_files_of(run: RunInfo, step: int | None) -> list[Location]:
+def train_files_of(run: model.RunInfo, step: int | None) -> list[model.Location]:
     """List the dumps of train data of a step."""
     return [file.location for file in train_files(run) if file.step == step]
 
 
-def state_of(location: Location) -> str:
+def state_of(location: model.Location) -> str:
     """Return a word that changes when the file is written; empty for a missing file."""
     try:
         return "-".join(map(str, files.stamp_of(location)))
@@ -161,7 +148,7 @@ def state_of(location: Location) -> str:
         return ""
 
 
-def kind_of(location: Location) -> str:
+def kind_of(location: model.Location) -> str:
     """Return the framework that wrote a dump of samples; `TRAIN` for train data, empty for anything else."""
     try:
         return _look(location)
@@ -170,13 +157,13 @@ def kind_of(location: Location) -> str:
 
 
 @files.while_unchanged(KEPT_LOOKS)
-def _look(location: Location) -> str:
+def _look(location: model.Location) -> str:
     first, more = BEGINNINGS
     kind = _kind(_first_values(location, first))
     return kind if kind or path_state(location.path).st_size <= first else _kind(_first_values(location, more))
 
 
-def _first_values(location: Location, count: int) -> list[Any]:
+def _first_values(location: model.Location, count: int) -> list[Any]:
     """Return the first values that a file describes. Raises OSError and `UnreadablePickle`."""
     with open_file(location) as file:
         data = file.read(count)
@@ -232,7 +219,7 @@ class Slime(Format):
     kind: ClassVar[str] = SLIME
     """The kind of dumps that it reads, as returned by `kind_of`."""
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if files.is_one_file(path):
             fits = path.suffix in ENDING and self._fits([dump_of(files.alone(path))], forced=forced)
@@ -250,7 +237,7 @@ class Slime(Format):
             reason = f"{_files(len(dumps))} of samples in {ROLLOUTS}/"
             if train := train_files_in(str(path / TRAIN_DATA), links):
                 reason += f", {len(train)} of train data in {TRAIN_DATA}/"
-            return [self._run_at(path, reason, links, name, (RunPart(str(inner)),))]
+            return [self._run_at(path, reason, links, name, (model.RunPart(str(inner)),))]
         dumps = dumps_in(str(path), links)
         if path.name != TRAIN_DATA and self._fits(dumps, forced=forced):
             return [self._run_at(path, f"{_files(len(dumps))} of PyTorch with samples", links, name)]
@@ -268,7 +255,7 @@ class Slime(Format):
         has_more = any(entry.name == TRAIN_DATA for entry in files.folders(str(around), str(around)))
         return around if has_more and self.detect(around) else None
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         sources = [
             files.source_at(run, dump.location, step=dump.step, split=EVAL if dump.is_eval else "train")
             for dump in _dumps(run)
@@ -282,7 +269,7 @@ class Slime(Format):
                 sources.append(files.source_at(run, location, step=step, annotates=True, depends=" ".join(states)))
         return sources
 
-    def losses(self, run: RunInfo) -> list[Problem]:
+    def losses(self, run: model.RunInfo) -> list[model.Problem]:
         """See `Format`: steps without train data, if a later step has some."""
         having = {train_file.step for train_file in train_files(run)}
         newest = max(having, default=0)
@@ -291,9 +278,11 @@ class Slime(Format):
         if not steps:
             return []
         named = ", ".join(map(str, sorted(steps)[:MOST_NAMED])) + (", ..." if len(steps) > MOST_NAMED else "")
-        return [Problem(source=TRAIN_DATA, reason=f"{_have(len(steps), 'step')} samples and no train data: {named}")]
+        return [
+            model.Problem(source=TRAIN_DATA, reason=f"{_have(len(steps), 'step')} samples and no train data: {named}")
+        ]
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         if start or stop <= start:
             return
         try:
@@ -303,31 +292,33 @@ class Slime(Format):
                 yield from self.rows_in(run, source, samples.Dump.at(source.location))
         except (OSError, UnreadablePickle, Unusable) as error:
             reason = why_no_torch(source.location) or files.cause_of(error)
-            yield Problem(source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle))
+            yield model.Problem(
+                source=source.name, reason=reason, start=0, transient=isinstance(error, UnreadablePickle)
+            )
 
-    def rows_in(self, run: RunInfo, source: Source, dump: samples.Dump) -> Iterator[Scanned]:
+    def rows_in(self, run: model.RunInfo, source: model.Source, dump: samples.Dump) -> Iterator[model.Scanned]:
         for position in range(len(dump.samples)):
             try:
                 yield self.row(run, source, dump, position)
             except Repetitive as error:
-                yield Problem(source=source.name, reason=f"from sample {position} on: {error}")
+                yield model.Problem(source=source.name, reason=f"from sample {position} on: {error}")
                 return
             except Exception as error:  # a defect must not cost the samples after it
                 reason = str(error) if isinstance(error, Unusable | UnreadablePickle) else self.failure(error)
-                yield Problem(source=source.name, reason=f"sample {position}: {reason}")
+                yield model.Problem(source=source.name, reason=f"sample {position}: {reason}")
 
-    def row(self, run: RunInfo, source: Source, dump: samples.Dump, position: int) -> SampleRow:
+    def row(self, run: model.RunInfo, source: model.Source, dump: samples.Dump, position: int) -> model.SampleRow:
         step = dump.step if dump.step is not None else source.step
         row = samples.row_of(dump, position, source.split or "train", step or 0)
         if key := run.reading.reward_key:
             row.reward = row.metrics.get(f"reward.{key}", row.metrics.get(key))
         return row
 
-    def _annotations(self, run: RunInfo, source: Source, file: TorchFile) -> Iterator[Scanned]:
+    def _annotations(self, run: model.RunInfo, source: model.Source, file: TorchFile) -> Iterator[model.Scanned]:
         rows, budget = samples.rows_of(file.root), ValueBudget(file.size_bytes)
         dump = self.dump_of_step(run, source.step)
         if dump is None:
-            yield Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
+            yield model.Problem(source=source.name, reason="no dump of samples of its step can be read", transient=True)
             return
         tied, lost = samples.join_rows(rows, dump)
         step = dump.step if dump.step is not None else (source.step or 0)
@@ -335,9 +326,9 @@ class Slime(Format):
             try:
                 budget.spend(samples.VALUES_OF_ROW + row.weight)
             except Repetitive as error:
-                yield Problem(source=source.name, reason=f"from row {number} on: {error}")
+                yield model.Problem(source=source.name, reason=f"from row {number} on: {error}")
                 return
-            yield Annotation(
+            yield model.Annotation(
                 uid=samples.uid_of(step, position),
                 start=number,
                 length=1,
@@ -346,11 +337,11 @@ class Slime(Format):
                 series=tuple(row.names()),
             )
         for reason, count in lost.items():
-            yield Problem(source=source.name, reason=f"{_have(count, 'row')} no sample: {reason}")
+            yield model.Problem(source=source.name, reason=f"{_have(count, 'row')} no sample: {reason}")
         if missing := _without_row(run, source, dump, tied):
-            yield Problem(source=source.name, reason=f"{_have(missing, 'sample')} no row in the train data")
+            yield model.Problem(source=source.name, reason=f"{_have(missing, 'sample')} no row in the train data")
 
-    def dump_of_step(self, run: RunInfo, step: int | None) -> samples.Dump | None:
+    def dump_of_step(self, run: model.RunInfo, step: int | None) -> samples.Dump | None:
         """Return the samples of a step of training; None if none can be read."""
         for dump in _dumps(run):
             if dump.step == step and not dump.is_eval:
@@ -358,7 +349,7 @@ class Slime(Format):
                     return samples.Dump.at(dump.location)
         return None
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         reason = "it has no such sample"
         try:
             dump = samples.Dump.at(source.location, is_for_one=True)
@@ -370,7 +361,9 @@ class Slime(Format):
             reason = files.cause_of(error)
         raise changed(source, locator.start, reason)
 
-    def add_train_rows(self, run: RunInfo, source: Source, dump: samples.Dump, sample: Sample) -> None:
+    def add_train_rows(
+        self, run: model.RunInfo, source: model.Source, dump: samples.Dump, sample: model.Sample
+    ) -> None:
         """Add the trainer's data of its step to a sample, and hide masked values. Raises `UnreadablePickle`."""
         rows: list[samples.TrainRow] = []
         for location in train_files_of(run, source.step) if sample.row.uid else ():
@@ -397,7 +390,7 @@ class Slime(Format):
         if any(series.stored is not None for series in sample.series):
             sample.notes.append(HIDDEN)
 
-    def raw(self, source: Source, locator: Locator) -> bytes:
+    def raw(self, source: model.Source, locator: model.Locator) -> bytes:
         """Return the sample, part of a pickle in the file, as JSON, with names for objects that JSON lacks."""
         try:
             record = samples.Dump.at(source.location).samples[locator.start]
@@ -406,14 +399,14 @@ class Slime(Format):
             raise changed(source, locator.start, files.cause_of(error)) from None
         return json.dumps(shown, ensure_ascii=False).encode()
 
-    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+    def tokenizers(self, run: model.RunInfo) -> list[model.Location | str]:
         return own_tokenizer(run, "tokenizer")
 
-    def places(self, run: RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
+    def places(self, run: model.RunInfo) -> list[tuple[str, str]]:  # noqa: ARG002
         """Return the run's folders beside the dumps, and their contents in words."""
         return [("tokenizer", "tokenizer"), ("processor", "processor of images")]
 
-    def files(self, run: RunInfo) -> list[RunFile]:
+    def files(self, run: model.RunInfo) -> list[model.RunFile]:
         if is_file(run.root):
             return []
         return described_files(
@@ -423,11 +416,11 @@ class Slime(Format):
         )
 
 
-def _rows_in(location: Location, dump: samples.Dump) -> list[samples.JoinedRow]:
+def _rows_in(location: model.Location, dump: samples.Dump) -> list[samples.JoinedRow]:
     return samples.join_rows(samples.rows_of(torch_file(location).root), dump)[0]
 
 
-def _without_row(run: RunInfo, source: Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
+def _without_row(run: model.RunInfo, source: model.Source, dump: samples.Dump, rows: list[samples.JoinedRow]) -> int:
     """Count the samples without a row from any rank; only the last file of a step counts them, others return 0."""
     *others, last = train_files_of(run, source.step)
     if last.path != source.path:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Final
 
 from msgspec.structs import replace
 
-from rolloupe import text
+from rolloupe import model, text
 from rolloupe.formats.generic.rows import OwnNames
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading import trainer_files as trainer
@@ -27,19 +27,6 @@ from rolloupe.formats.reading.trainer_files import records_about
 from rolloupe.formats.slime.format import EVAL, MILES, Slime, state_of
 from rolloupe.formats.slime.samples import Dump, first_answer, first_of, uid_of
 from rolloupe.formats.token_texts import add_texts, ids_of, note_of, series_of, shown, strings_of, turns_of
-from rolloupe.model import (
-    Location,
-    Locator,
-    MetricRow,
-    Part,
-    Problem,
-    RunInfo,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-    Turn,
-)
 from rolloupe.storage import is_file
 
 CONVERSATIONS = "trajectory"
@@ -66,11 +53,11 @@ class Miles(Slime):
     title = "miles"
     kind = MILES
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         dumps = super().detect(path, forced=forced, link_root=link_root)
         return dumps or CONVERSATIONS_ALONE.detect(path, link_root=link_root)
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """The rows of a dump depend on the conversations of its step."""
         if runs := CONVERSATIONS_ALONE.detect(Path(run.root), link_root=run.link_root):
             return CONVERSATIONS_ALONE.sources(runs[0])
@@ -80,31 +67,31 @@ class Miles(Slime):
             sources.append(source if location is None else replace(source, depends=state_of(location)))
         return sources + _columns_without_dumps(run, {(source.step, source.split) for source in sources})
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         if source.path.endswith(SUFFIX):
             return COLUMNS.scan(run, source, 0, 2**62) if start == 0 < stop else iter(())
         scan = CONVERSATIONS_ALONE.scan if _is_of_lines(source) else super().scan
         return scan(run, source, start, stop)
 
-    def dump_of_step(self, run: RunInfo, step: int | None) -> Dump | None:
+    def dump_of_step(self, run: model.RunInfo, step: int | None) -> Dump | None:
         """See `Slime`: without a dump, the columns list the samples."""
         dump = super().dump_of_step(run, step)
         columns = [] if dump is not None else _columns_without_dumps(run, {(None, "")})
         source = next((source for source in columns if (source.step, source.split) == (step, "train")), None)
         return dump if source is None else dump_of_columns(run, source)
 
-    def rows_in(self, run: RunInfo, source: Source, dump: Dump) -> Iterator[Scanned]:
+    def rows_in(self, run: model.RunInfo, source: model.Source, dump: Dump) -> Iterator[model.Scanned]:
         """See `Slime`; also reports how many conversations belong to no sample."""
         messages, lost = _all_messages(run, source, dump)
         for row in super().rows_in(run, source, dump):
-            if isinstance(row, SampleRow) and (own := messages.get(row.start)) is not None:
+            if isinstance(row, model.SampleRow) and (own := messages.get(row.start)) is not None:
                 _add_messages(row, own, dump.json(dump.samples[row.start].get("prompt")))
             yield row
         for reason, count in lost.items():
             which = "1 conversation belongs" if count == 1 else f"{count:,} conversations belong"
-            yield Problem(source=source.name, reason=f"{which} to no sample, in {CONVERSATIONS}/: {reason}")
+            yield model.Problem(source=source.name, reason=f"{which} to no sample, in {CONVERSATIONS}/: {reason}")
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         if _is_of_lines(source):
             return CONVERSATIONS_ALONE.load(run, source, locator)
         if not source.path.endswith(SUFFIX):
@@ -129,11 +116,11 @@ class Miles(Slime):
             sample.notes.append(f"{len(conversations)} conversations have its sample_index: none is shown")
         return sample
 
-    def raw(self, source: Source, locator: Locator) -> bytes:
+    def raw(self, source: model.Source, locator: model.Locator) -> bytes:
         read = CONVERSATIONS_ALONE.raw if _is_of_lines(source) else super().raw
         return (COLUMNS.raw if source.path.endswith(SUFFIX) else read)(source, locator)
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         rows = []
         for record in chain.from_iterable(map(trainer.records, _metrics_files(run))):
             step = record.get("step")
@@ -141,14 +128,14 @@ class Miles(Slime):
             rows.append({**parsers.as_dict(record.get("metrics")), **place})
         return trainer.merged_metrics(rows)
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         return [files.source_at(run, place) for place in _metrics_files(run)]
 
-    def config(self, run: RunInfo) -> dict[str, Any]:
+    def config(self, run: model.RunInfo) -> dict[str, Any]:
         meta = trainer.read_json(files.file_of(os.path.join(run.root, DASHBOARD), META, files.links_of(run)))
         return parsers.as_dict(parsers.as_dict(meta).get("args"))
 
-    def places(self, run: RunInfo) -> list[tuple[str, str]]:
+    def places(self, run: model.RunInfo) -> list[tuple[str, str]]:
         own = [(CONVERSATIONS, "conversations"), (FOLDER, "columns of tokens"), (DASHBOARD, "metrics")]
         known = {"cache": "the cache of miles' own viewer", "metrics": "metrics"}
         below = files.folders(os.path.join(run.root, DASHBOARD), files.links_of(run))
@@ -156,11 +143,11 @@ class Miles(Slime):
         return super().places(run) + own
 
 
-def _is_of_lines(source: Source) -> bool:
+def _is_of_lines(source: model.Source) -> bool:
     return files.plain_name(source.path).endswith(LINES)
 
 
-def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[Source]:
+def _columns_without_dumps(run: model.RunInfo, dumped: Collection[tuple[int | None, str | None]]) -> list[model.Source]:
     """Return the columns whose samples no dump holds, as sources, in the order of steps."""
     listed = [] if is_file(run.root) else files.files(os.path.join(run.root, FOLDER), files.links_of(run), (SUFFIX,))
     matches = [(entry.location, match) for entry in listed if (match := _NAME.fullmatch(entry.name))]
@@ -172,7 +159,7 @@ def _columns_without_dumps(run: RunInfo, dumped: Collection[tuple[int | None, st
     ]
 
 
-def _conversations(run: RunInfo, source: Source) -> Location | None:
+def _conversations(run: model.RunInfo, source: model.Source) -> model.Location | None:
     """Return the file with the conversations of a dump's samples; None without one."""
     if is_file(run.root) or source.step is None:
         return None
@@ -185,7 +172,7 @@ def _messages_of(record: Record) -> list[Any] | None:
     return messages if parsers.is_messages(messages) else None
 
 
-def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
+def _all_messages(run: model.RunInfo, source: model.Source, dump: Dump) -> tuple[dict[int, list[Any]], Counter[str]]:
     """Return the conversations by the position of their sample; count conversations without a sample, by the reason."""
     by_index: dict[str, list[list[Any]]] = {}
     lost: Counter[str] = Counter()
@@ -208,14 +195,14 @@ def _all_messages(run: RunInfo, source: Source, dump: Dump) -> tuple[dict[int, l
     return by_position, lost
 
 
-def _add_messages(row: SampleRow, messages: list[Any], prompt: Any) -> None:
+def _add_messages(row: model.SampleRow, messages: list[Any], prompt: Any) -> None:
     """Give a row the messages that follow the prompt in its conversation, and the number of its turns."""
     first = first_answer(messages, prompt)
     row.messages = messages[first:]
     row.turns = text.answers_in(row.messages) or 1
 
 
-def _metrics_files(run: RunInfo) -> list[Location]:
+def _metrics_files(run: model.RunInfo) -> list[model.Location]:
     if is_file(run.root):
         return []
     links, folder = files.links_of(run), os.path.join(run.root, DASHBOARD)
@@ -235,7 +222,7 @@ class Conversations(OwnNames, JsonlFormat):
     def fits(self, record: Record) -> bool:
         return record.keys() >= _KEYS and "response" not in record  # lines of Relax have a response
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:  # noqa: ARG002
         links = "" if files.is_one_file(path) else link_root or str(path.resolve())
         listed = (
             [files.alone(path)]
@@ -249,8 +236,8 @@ class Conversations(OwnNames, JsonlFormat):
         reason = f"{files.file_count(listed)} of conversations of miles, without its dumps"
         return [self._run_at(path, reason, links, files.stem(path.name) if files.is_one_file(path) else "")]
 
-    def sources(self, run: RunInfo) -> list[Source]:
-        one_file = [Location(run.root, files.links_of(run))] if is_file(run.root) else []
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
+        one_file = [model.Location(run.root, files.links_of(run))] if is_file(run.root) else []
         sources = []
         for place in one_file or [entry.location for entry in files.files(run.root, files.links_of(run))]:
             name = os.path.basename(place.path)
@@ -272,7 +259,7 @@ class MilesColumns(ParquetFormat):
     def may_cut(self, key: str) -> bool:
         return key in self.series_keys
 
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+    def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:
         """Without a tokenizer the texts are the ids."""
         ids = ids_of(record.get("tokens"))
         if not ids:
@@ -281,7 +268,7 @@ class MilesColumns(ParquetFormat):
         first, step = len(ids) - response, source.step or 0
         split = source.split or "train"
         prompt = shown(ids[:first])
-        return SampleRow(
+        return model.SampleRow(
             split=split,
             step=step,
             group=parsers.digest(prompt),
@@ -298,7 +285,9 @@ class MilesColumns(ParquetFormat):
             response=shown(ids[first:]),
         )
 
-    def rows_of(self, run: RunInfo, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
+    def rows_of(
+        self, run: model.RunInfo, source: model.Source, record: Record, start: int, length: int
+    ) -> list[model.Scanned]:
         rows = super().rows_of(run, source, record, start, length)
         if run.tokenizer:
             add_texts(run, rows, ids_of(record.get("tokens")))
@@ -307,17 +296,17 @@ class MilesColumns(ParquetFormat):
     def references(self, record: Record) -> References:  # noqa: ARG002
         return References("", [])
 
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+    def sample(self, record: Record, row: model.SampleRow, locator: model.Locator) -> model.Sample:
         ids = ids_of(record.get("tokens"))
         arrays = {name: record.get(key) for key, name in SERIES.items()}
         series, notes = series_of(arrays, len(ids), first_of(len(ids), row.response_tokens))
-        return Sample(
+        return model.Sample(
             key=row.key,
             row=row,
             locator=locator,
             turns=[
-                Turn(role="user", origin="prompt", parts=[Part(kind="text", text=row.prompt)]),
-                Turn(role="assistant", origin="response", parts=[Part(kind="text", text=row.response)]),
+                model.Turn(role="user", origin="prompt", parts=[model.Part(kind="text", text=row.prompt)]),
+                model.Turn(role="assistant", origin="response", parts=[model.Part(kind="text", text=row.response)]),
             ],
             prompt_text=row.prompt,
             response_text=row.response,
@@ -326,7 +315,7 @@ class MilesColumns(ParquetFormat):
             notes=[MISSING, *notes],
         )
 
-    def annotate(self, run: RunInfo, record: Record, sample: Sample) -> None:
+    def annotate(self, run: model.RunInfo, record: Record, sample: model.Sample) -> None:
         ids = ids_of(record.get("tokens"))
         strings = strings_of(run, ids) if run.tokenizer else None
         if strings is not None:
@@ -337,12 +326,12 @@ class MilesColumns(ParquetFormat):
 COLUMNS: Final = MilesColumns()
 
 
-def dump_of_columns(run: RunInfo, source: Source) -> Dump:
+def dump_of_columns(run: model.RunInfo, source: model.Source) -> Dump:
     """Return the indices and lengths of the samples in columns, by which the trainer's rows are joined to them."""
     without_texts = replace(run, tokenizer=None)
     records: dict[int, Record] = {
         row.ordinal: {"index": row.index, "response_length": row.response_tokens}
         for row in COLUMNS.scan(without_texts, source, 0, 2**62)
-        if isinstance(row, SampleRow)
+        if isinstance(row, model.SampleRow)
     }
     return Dump({"samples": [records.get(position) for position in range(max(records, default=-1) + 1)]})

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from msgspec.structs import replace
 
+from rolloupe import model
 from rolloupe.errors import SourceChanged, defect
 from rolloupe.formats.base import Format
 from rolloupe.formats.reading import trainer_files as trainer
@@ -23,17 +24,6 @@ from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
 from rolloupe.formats.telescope import archives
 from rolloupe.formats.telescope.samples import UnpackedTexts, as_json, sampled
-from rolloupe.model import (
-    Location,
-    Locator,
-    MetricRow,
-    Problem,
-    RunFile,
-    RunInfo,
-    Sample,
-    Scanned,
-    Source,
-)
 from rolloupe.storage import is_folder
 
 CHUNK_ROWS = 4096
@@ -59,7 +49,7 @@ class Telescope(Format):
     title = "Telescope"
     endings = (".zip",)
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if is_one_file(path):
             fits = path.suffix == ".zip" and (forced or _fits(alone(path)))
@@ -71,14 +61,14 @@ class Telescope(Format):
         places = ", ".join(f"{len(listed)} in {folder}/" for folder, listed in listed_by_folder.items() if listed)
         return [self._run(path, f"archives of Telescope: {places}", links)]
 
-    def _run(self, path: Path, reason: str, links: str) -> RunInfo:
+    def _run(self, path: Path, reason: str, links: str) -> model.RunInfo:
         named = path if path.name != "files" else path.parent
         rewards, metrics = _ranges_of(path if is_folder(path) else path.parent.parent, links)
         whole = (min(low for _, low, _ in rewards), max(high for _, _, high in rewards)) if rewards else None
         run = self._run_at(path, reason, links, named.name.removesuffix(".zip"))
         return replace(run, reward_range=whole, env_reward_ranges=tuple(rewards), metric_ranges=tuple(metrics))
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """`Source.depends` identifies the samples that an archive leaves to earlier ones."""
         whole = archives.merged(run)
         sources = []
@@ -86,21 +76,21 @@ class Telescope(Format):
             ids = whole.earlier_ids[archive.name]
             word = hashlib.blake2b(ids.tobytes(), digest_size=8).hexdigest() if len(ids) else ""
             path, root = archive.location
-            sources.append(Source(path=path, name=archive.name, root=root, depends=word))
+            sources.append(model.Source(path=path, name=archive.name, root=root, depends=word))
         return sources
 
-    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+    def step_states(self, run: model.RunInfo) -> dict[tuple[str, int], str]:
         """The last step may have been generated in part, and never trained."""
         return {("train", step): "incomplete" for step in archives.merged(run).untrained}
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         """An archive is scanned whole; appended data holds no samples."""
         if start or stop <= start:
             return
         try:
             tables = archives.tables_of(source.location)
         except Unreadable as error:
-            yield Problem(source=source.name, reason=str(error), start=0, transient=True)
+            yield model.Problem(source=source.name, reason=str(error), start=0, transient=True)
             return
         earlier_ids = archives.merged(run).earlier_ids.get(source.name, np.empty(0, dtype=np.int64))
         for kind in archives.kinds_in(tables):
@@ -108,16 +98,16 @@ class Telescope(Format):
             try:
                 archives.check_unchanged(tables)
             except Unreadable as error:
-                yield Problem(source=source.name, reason=str(error), start=0, transient=True)
+                yield model.Problem(source=source.name, reason=str(error), start=0, transient=True)
                 return
             yield from _rows(run, source, kind_tables, earlier_ids)
         for name, reason in tables.trouble.items():
-            yield Problem(source=source.name, reason=f"{name}: {reason}")
+            yield model.Problem(source=source.name, reason=f"{name}: {reason}")
         if strange := [name for name in tables.names() if "/" in name or "\\" in name or ".." in name]:
             shown = ", ".join(name[:80] for name in strange[:3])
-            yield Problem(source=source.name, reason=f"members with paths for names, left unread: {shown}")
+            yield model.Problem(source=source.name, reason=f"members with paths for names, left unread: {shown}")
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         kind_tables = _kind_tables(source, locator)
         (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
@@ -126,12 +116,12 @@ class Telescope(Format):
         except (Unreadable, Unusable) as error:
             raise _changed(source, locator.start, str(error)) from None
 
-    def raw(self, source: Source, locator: Locator) -> bytes:
+    def raw(self, source: model.Source, locator: model.Locator) -> bytes:
         """Return the rows about a sample as JSON: in the archive they are packed into many tables."""
         (facts,) = _kind_tables(source, locator).facts(np.array([locator.start]), raw=True)
         return as_json(facts, UnpackedTexts())
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         """Return the metrics of the archives, and metrics that only W&B's history has."""
         rows = [{**row, "step": row.get("_step")} for row in trainer.records(_file(run, HISTORY))]
         for archive in archives.archives_of(run):
@@ -146,10 +136,10 @@ class Telescope(Format):
                     rows.append({"step": row.get("step"), name or "metric": row.get("value")})
         return trainer.merged_metrics(rows)
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         return trainer.json_sources(run.root, [_file(run, name) for name in (HISTORY, CONFIG, archives.SUMMARY)])
 
-    def config(self, run: RunInfo) -> dict[str, Any]:
+    def config(self, run: model.RunInfo) -> dict[str, Any]:
         """Members of W&B's summary that are not numbers appear under `summary`."""
         config = parsers.as_dict(trainer.read_json(_file(run, CONFIG)))
         summary = trainer.read_json(_file(run, archives.SUMMARY))
@@ -157,7 +147,7 @@ class Telescope(Format):
             config |= {"summary": {key: parsers.showable(unpacked(value)) for key, value in summary.items()}}
         return config
 
-    def files(self, run: RunInfo) -> list[RunFile]:
+    def files(self, run: model.RunInfo) -> list[model.RunFile]:
         if not is_folder(run.root):
             return trainer.described_files([(run.root, Path(run.root).name, "samples")])
         listed = [(archive.location.path, archive.name, "samples") for archive in archives.archives_of(run)]
@@ -165,7 +155,7 @@ class Telescope(Format):
         return trainer.described_files(listed)
 
 
-def _fits(location: Location) -> bool:
+def _fits(location: model.Location) -> bool:
     try:
         tables = archives.tables_of(location)
     except Unreadable:
@@ -173,7 +163,9 @@ def _fits(location: Location) -> bool:
     return bool(archives.kinds_in(tables)) and any(tables.has(kind.table("prompts")) for kind in archives.KINDS)
 
 
-def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlier_ids: np.ndarray) -> Iterator[Scanned]:
+def _rows(
+    run: model.RunInfo, source: model.Source, kind_tables: archives.KindTables, earlier_ids: np.ndarray
+) -> Iterator[model.Scanned]:
     """Yield the rows of a kind that an archive contributes, in the order of its table."""
     if kind_tables.samples is None:
         return
@@ -183,7 +175,9 @@ def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlie
     is_own = ~np.isin(row_marks, earlier_ids)
     table = kind_tables.kind.samples
     if repeated := int((is_own & ~is_first).sum()):
-        yield Problem(source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out")
+        yield model.Problem(
+            source=source.name, reason=f"{table}: {repeated:,} rows have the id of an earlier one: left out"
+        )
     row_numbers, start = np.flatnonzero(is_first & is_own), 0
     while start < len(row_numbers):
         numbers = row_numbers[start : start + CHUNK_ROWS]
@@ -194,10 +188,10 @@ def _rows(run: RunInfo, source: Source, kind_tables: archives.KindTables, earlie
                 yield sampled(run, source, kind_tables, number, facts).row
             except Exception as error:  # a defect of this code must not cost the rows after it
                 reason = str(error) if isinstance(error, Unusable) else defect(error)
-                yield Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
+                yield model.Problem(source=source.name, reason=f"{table}, row {number}: {reason}")
 
 
-def _kind_tables(source: Source, locator: Locator) -> archives.KindTables:
+def _kind_tables(source: model.Source, locator: model.Locator) -> archives.KindTables:
     """Return the tables that a locator refers to. Raises `SourceChanged`."""
     kind = next((kind for kind in archives.KINDS if kind.samples == locator.part), None)
     try:
@@ -210,7 +204,7 @@ def _kind_tables(source: Source, locator: Locator) -> archives.KindTables:
     return kind_tables
 
 
-def _changed(source: Source, start: int, reason: str) -> SourceChanged:
+def _changed(source: model.Source, start: int, reason: str) -> SourceChanged:
     return SourceChanged(f"{source.path} no longer holds a sample at row {start}: {reason}. Next: reload the step")
 
 
@@ -241,10 +235,10 @@ def _listed(document: Any, key: str) -> list[dict[str, Any]]:
     return parsers.dicts(unpacked(document.get(key))) if isinstance(document, dict) else []
 
 
-def _file(run: RunInfo, name: str) -> Location | None:
+def _file(run: model.RunInfo, name: str) -> model.Location | None:
     return _below(Path(run.root), name, links_of(run)) if is_folder(run.root) else None
 
 
-def _below(folder: Path, name: str, links: str) -> Location | None:
+def _below(folder: Path, name: str, links: str) -> model.Location | None:
     path = folder / name
     return file_of(str(path.parent), path.name, links)

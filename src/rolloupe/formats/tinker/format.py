@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
+from rolloupe import model
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import StepReport, TranscriptQuery
 from rolloupe.formats.reading import logtree
@@ -41,22 +42,6 @@ from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.registry import by_name
 from rolloupe.formats.tinker import logs as step_logs
 from rolloupe.formats.tinker import turns as tinker_turns
-from rolloupe.model import (
-    Checkpoint,
-    Location,
-    Locator,
-    LoggedTranscript,
-    LogNode,
-    MetricRow,
-    RunFile,
-    RunInfo,
-    RunPart,
-    Sample,
-    SampleKey,
-    SampleRow,
-    Scanned,
-    Source,
-)
 from rolloupe.storage import is_below, is_file, is_folder, path_state
 
 MAX_SEARCHED_BYTES = 32 * 2**20
@@ -92,7 +77,7 @@ _NUMBERED = re.compile(r"_[0-9]+(?=\.html\Z|\Z)")
 class StepFile(NamedTuple):
     """A file that belongs to a step, as its name declares. `name` is its path relative to the run's folder."""
 
-    location: Location
+    location: model.Location
     name: str
     kind: Kind
     split: str | None
@@ -177,7 +162,7 @@ class Tinker(JsonlFormat):
     name = "tinker"
     title = "Tinker cookbook"
 
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if not is_one_file(path):
             return (
@@ -193,7 +178,7 @@ class Tinker(JsonlFormat):
             return [self._run_at(path, "one file, rows have group_idx and total_reward", "", path.stem)]
         return []
 
-    def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+    def _log_path(self, folder: Path, links: str, *, forced: bool) -> list[model.RunInfo]:
         step_files = find(str(folder), links)
         rollouts = [file for file in step_files if file.kind == "rollouts"]
         if not step_files or (ITERATION.fullmatch(folder.name) and not rollouts):
@@ -210,14 +195,14 @@ class Tinker(JsonlFormat):
         reason = f"{_counted(rollouts)} named {' or '.join(places)}{step_logs.ROLLOUTS}"
         return [self._run_at(folder, reason, links)]
 
-    def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[RunInfo]:
+    def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[model.RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
         if not listed or not (forced or _fits(first_looks(listed).values())):
             return []
         reason = f"{_counted(listed)} of JSON lines, rows have group_idx, traj_idx and total_reward"
-        return [self._run_at(folder, reason, links, parts=tuple(RunPart(place.path) for place in listed))]
+        return [self._run_at(folder, reason, links, parts=tuple(model.RunPart(place.path) for place in listed))]
 
-    def _without_rollouts(self, folder: Path, links: str) -> list[RunInfo]:
+    def _without_rollouts(self, folder: Path, links: str) -> list[model.RunInfo]:
         if by_name("generic").detect(folder, link_root=links):
             return []  # another log has samples there, and a folder belongs to one format
         begun = [plain_name(entry.name).removesuffix(METRICS) for entry in files(str(folder), links, (METRICS,))]
@@ -230,7 +215,7 @@ class Tinker(JsonlFormat):
                 runs.append(self._run_at(root, reason, links, _name_of(prefix, folder)))
         return runs
 
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """Attempts are ordered by name: files that the newer layout replaced come first."""
         step_files: list[StepFile] = []
         for part in run.parts:
@@ -246,7 +231,7 @@ class Tinker(JsonlFormat):
             is_replaced = file.flat and (file.split, file.step) in newer
             name = f"./{file.name}" if is_replaced else file.name
             path, root = file.location
-            source = Source(path=path, name=name, split=file.split, step=file.step, root=root)
+            source = model.Source(path=path, name=name, split=file.split, step=file.step, root=root)
             with contextlib.suppress(OSError):
                 if log := logs.get(plain_name(path).removesuffix(step_logs.ROLLOUTS) + step_logs.TREE):
                     state = path_state(log)
@@ -255,7 +240,7 @@ class Tinker(JsonlFormat):
             sources.append(source)
         return sources
 
-    def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
+    def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without total_reward, steps or traj_idx is no sample")
         step_records = tinker_turns.steps_of(record)
@@ -267,7 +252,7 @@ class Tinker(JsonlFormat):
         lengths = [count for step in step_records if (count := parsers.count(step.get("ac_len"))) is not None]
         ends = [step_records[-1].get(key) for key in ("ob_len", "ac_len")] if step_records else []
         last = [count for value in ends if (count := parsers.count(value)) is not None]
-        return SampleRow(
+        return model.SampleRow(
             split=_split(record.get("split")) or source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=parsers.name(record.get("group_idx")) or parsers.digest(prompt),
@@ -296,19 +281,19 @@ class Tinker(JsonlFormat):
             messages=tinker_turns.answers_of(turns),
         )
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         """The step's log supplies texts that a record lacks; its problems are reported once."""
         log = step_logs.StepLog(source)
         yield from self.scanned(run, source, start, stop, log.complete)
         if start == 0:
             yield from log.problems
 
-    def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
+    def sample(self, record: Record, row: model.SampleRow, locator: model.Locator) -> model.Sample:
         turns, placed = tinker_turns.turns_in(record)
         conversation = parsers.messages(record.get("conversation"))
         pairs = [*zip(conversation, turns, strict=True)] if conversation and len(conversation) == len(turns) else []
         of_prompt, of_response = ([m for m, turn in pairs if turn.origin == kind] for kind in ("prompt", "response"))
-        return Sample(
+        return model.Sample(
             key=row.key,
             row=row,
             locator=locator,
@@ -322,7 +307,7 @@ class Tinker(JsonlFormat):
             notes=[] if placed else ["the conversation has fewer answers than there are steps: see the extra fields"],
         )
 
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         """Load a sample, with the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
         record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
@@ -341,29 +326,29 @@ class Tinker(JsonlFormat):
             sample.notes.append(f"the trainer logged no text for this sample{where}")
         return sample
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         """Return the metrics. Merges late rows of evaluations, and rows that a resumed run wrote again."""
         return trainer.metrics_of(_file(run, METRICS))
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         return trainer.json_sources(run.root, [_file(run, name) for name in (METRICS, CONFIG, CHECKPOINTS)])
 
-    def config(self, run: RunInfo) -> dict[str, Any]:
+    def config(self, run: model.RunInfo) -> dict[str, Any]:
         return parsers.as_dict(trainer.read_json(_file(run, CONFIG)))
 
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+    def checkpoints(self, run: model.RunInfo) -> list[model.Checkpoint]:
         """The step of a checkpoint is its `batch`, with which training continues."""
         return trainer.checkpoints_of(trainer.records(_file(run, CHECKPOINTS)), ("name", "batch"))
 
-    def ending(self, run: RunInfo) -> str:
+    def ending(self, run: model.RunInfo) -> str:
         """The cookbook's loops end with a checkpoint named `final`."""
         checkpoints = self.checkpoints(run)
         return "" if not checkpoints else "ended" if checkpoints[-1].name == "final" else "open"
 
-    def code_diff(self, run: RunInfo) -> str:
+    def code_diff(self, run: model.RunInfo) -> str:
         return trainer.read_text(_file(run, DIFF), 4 * 2**20)
 
-    def files(self, run: RunInfo) -> list[RunFile]:
+    def files(self, run: model.RunInfo) -> list[model.RunFile]:
         folder, prefix = _place(run)
         if folder is None:
             return trainer.described_files([(run.root, Path(run.root).name, "")])
@@ -380,18 +365,18 @@ class Tinker(JsonlFormat):
                     described.append((entry.path, before + entry.name, what))
         return trainer.described_files(described[:MAX_FILES])
 
-    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
+    def logtrees(self, run: model.RunInfo) -> list[tuple[str, int]]:
         return sorted(_logs(run), key=lambda key: (key[0] != "train", *key))
 
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+    def logtree(self, run: model.RunInfo, split: str, step: int) -> model.LogNode | None:
         """Read the JSON, else the page; if neither can be read, return an outline with the reason."""
         logs = _logs(run).get((split, step))
         return _read(logs)[1] if logs else None
 
-    def reports(self, run: RunInfo) -> list[StepReport]:
+    def reports(self, run: model.RunInfo) -> list[StepReport]:
         return [StepReport(*key, partial(_search, run, *key, logs)) for key, logs in _logs(run).items()]
 
-    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
+    def report_files(self, run: model.RunInfo, split: str, step: int) -> dict[str, bytes]:
         contents: dict[str, bytes] = {}
         for named in _logs(run).get((split, step), ()):
             if named.kind not in contents:
@@ -399,24 +384,24 @@ class Tinker(JsonlFormat):
                     contents[named.kind] = logtree.content(named.location)
         return contents
 
-    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+    def conversations(self, run: model.RunInfo, split: str, step: int) -> list[model.LoggedTranscript]:
         return self._conversations(run, split, step).loose
 
-    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+    def all_conversations(self, run: model.RunInfo, split: str, step: int) -> list[model.LoggedTranscript]:
         whole = self._conversations(run, split, step)
         shown = [
-            LoggedTranscript(
+            model.LoggedTranscript(
                 split=split,
                 step=step,
                 title=f"group {group}, trajectory {index}{'' if tied.whole else ': the prompt'}",
                 turns=tied.turns,
-                sample=str(SampleKey(split, step, group, index)),
+                sample=str(model.SampleKey(split, step, group, index)),
             )
             for (group, index), tied in whole.tied.items()
         ]
         return whole.loose + shown
 
-    def _conversations(self, run: RunInfo, split: str, step: int) -> step_logs.Joined:
+    def _conversations(self, run: model.RunInfo, split: str, step: int) -> step_logs.Joined:
         named, root, _ = _read(_logs(run).get((split, step), []))
         whole = None
         if named and named.kind == "tree":
@@ -462,7 +447,7 @@ def _tags(record: Record) -> list[str]:
     return tags if isinstance(tags, list) and all(isinstance(tag, str) for tag in tags) else []
 
 
-def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
+def _extra(record: Record, row: model.SampleRow) -> dict[str, Any]:
     extra = {}
     for key, value in record.items():
         rest = value
@@ -477,7 +462,7 @@ def _extra(record: Record, row: SampleRow) -> dict[str, Any]:
     return extra
 
 
-def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
+def _is_shown(key: str, value: object, record: Record, row: model.SampleRow) -> bool:
     if key in _READ:
         return value is None or _READ[key](value) is not None
     if key == "tags":
@@ -489,7 +474,7 @@ def _is_shown(key: str, value: object, record: Record, row: SampleRow) -> bool:
     return key == "conversation" and (value is None or parsers.is_messages(value))
 
 
-def _place(run: RunInfo) -> tuple[str | None, str]:
+def _place(run: model.RunInfo) -> tuple[str | None, str]:
     """Return the folder of a run, and the prefix of its files' names. No folder if one file was opened alone."""
     if is_folder(run.root):
         return run.root, ""
@@ -499,15 +484,15 @@ def _place(run: RunInfo) -> tuple[str | None, str]:
     return None, ""
 
 
-def _file(run: RunInfo, name: str) -> Location | None:
+def _file(run: model.RunInfo, name: str) -> model.Location | None:
     folder, prefix = _place(run)
     if folder is None:
         is_metrics = name == METRICS and plain_name(run.root).endswith(METRICS)
-        return Location(run.root, links_of(run)) if is_metrics else None
+        return model.Location(run.root, links_of(run)) if is_metrics else None
     return file_of(folder, prefix + name, links_of(run))
 
 
-def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
+def _logs(run: model.RunInfo) -> dict[tuple[str, int], list[StepFile]]:
     """Return the logs of each split and step: the newer layout before the older, trees before pages."""
     folder, prefix = _place(run)
     by_step: dict[tuple[str, int], list[StepFile]] = {}
@@ -517,7 +502,9 @@ def _logs(run: RunInfo) -> dict[tuple[str, int], list[StepFile]]:
     return {key: sorted(logs, key=lambda file: (file.flat, file.kind == "page")) for key, logs in by_step.items()}
 
 
-def _read(logs: list[StepFile], query: TranscriptQuery | None = None) -> tuple[StepFile | None, LogNode, list[str]]:
+def _read(
+    logs: list[StepFile], query: TranscriptQuery | None = None
+) -> tuple[StepFile | None, model.LogNode, list[str]]:
     """Read the first readable log, and say why earlier logs could not be read.
 
     A query skips a tree without its word; a tree that is too long ends the search. Its page is not searched instead:
@@ -532,18 +519,22 @@ def _read(logs: list[StepFile], query: TranscriptQuery | None = None) -> tuple[S
             data = logtree.content(named.location, limit)
             check()
             if query and is_tree and query.word and logtree.lacks(data, query.word):
-                return named, LogNode(kind="root"), []
+                return named, model.LogNode(kind="root"), []
             return named, (logtree.tree_in if is_tree else logtree.page_in)(data, check), []
         except (OSError, Unusable) as error:
             reasons.append(f"{named.name} could not be read: {error}")
             if query and is_tree and isinstance(error, logtree.TooLong):
                 break
-    return None, LogNode(kind="root", children=[LogNode(kind="text", text=reason) for reason in reasons]), reasons
+    return (
+        None,
+        model.LogNode(kind="root", children=[model.LogNode(kind="text", text=reason) for reason in reasons]),
+        reasons,
+    )
 
 
 def _search(
-    run: RunInfo, split: str, step: int, logs: list[StepFile], query: TranscriptQuery
-) -> list[LoggedTranscript]:
+    run: model.RunInfo, split: str, step: int, logs: list[StepFile], query: TranscriptQuery
+) -> list[model.LoggedTranscript]:
     """Search the first readable log, and join it if the search matches: see `StepReport.search`."""
     named, root, reasons = _read(logs, query)
     if named is None:
