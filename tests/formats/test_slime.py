@@ -508,7 +508,7 @@ def test_a_folder_that_stays_as_it_is_is_listed_once_for_all_its_files(
         listed.append(folder)
         return files(folder, links, endings)
 
-    monkeypatch.setattr(slime_format.files, "files", counted)
+    monkeypatch.setattr("rolloupe.formats.reading.files.files", counted)
     assert [one.row.advantage for one in samples(run)] == [0, 1, 2, 3]
     assert len(listed) <= 2
     train_dump(tmp_path / "train_data" / "1_1.pt", {"sample_index": 0, "advantages": [9] * 3})

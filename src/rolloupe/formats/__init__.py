@@ -15,28 +15,6 @@ if TYPE_CHECKING:
     from rolloupe.formats.reading.stream import extent, known_length, open_binary
     from rolloupe.formats.registry import BUILT_IN, all_formats, built_in_formats, by_name
 
-__all__ = [
-    "BUILT_IN",
-    "Discovery",
-    "Format",
-    "Note",
-    "all_formats",
-    "built_in_formats",
-    "by_name",
-    "checked_fields",
-    "compression_of",
-    "discover",
-    "discover_begun",
-    "distinct",
-    "extent",
-    "fields_in",
-    "known_length",
-    "listing_once",
-    "may_begin",
-    "open_binary",
-    "read_fields",
-]
-
 _MODULES = {
     "base": ("Format",),
     "discovery": ("Discovery", "Note", "discover", "discover_begun", "distinct", "may_begin"),

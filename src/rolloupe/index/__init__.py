@@ -15,29 +15,3 @@ from rolloupe.index.segments.step_stats import (
     most_extreme,
 )
 from rolloupe.index.snapshot import Piece, Snapshot, StepKey, extreme_tokens
-
-__all__ = [
-    "LITTLE_WORK",
-    "NO_WORK",
-    "Executor",
-    "Extreme",
-    "IndexWork",
-    "Library",
-    "Moments",
-    "OpenRun",
-    "Piece",
-    "RunSearch",
-    "RunShard",
-    "SeriesStats",
-    "Snapshot",
-    "StepKey",
-    "StepStats",
-    "added_stamps",
-    "column_of",
-    "extreme_tokens",
-    "merged_moments",
-    "metric_column",
-    "most_extreme",
-    "plain_id",
-    "tag_column",
-]

@@ -28,19 +28,6 @@ from rolloupe.storage.address import (
 )
 from rolloupe.storage.local import is_below, printable
 
-__all__ = [
-    "REMOTE_DEVICE",
-    "Interrupted",
-    "address_of",
-    "both_places",
-    "is_below",
-    "is_remote",
-    "own_place",
-    "place_of",
-    "printable",
-]
-
-
 StorageEntry: TypeAlias = "os.DirEntry[str] | RemoteEntry"
 """An entry of a listing. It has no path, because a remote path is not a path on a disk."""
 
