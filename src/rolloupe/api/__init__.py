@@ -8,22 +8,3 @@ from rolloupe.api.comparison import ConfigComparison, GroupedCurve, compare, com
 from rolloupe.api.results import RawRecord
 from rolloupe.api.run import Run
 from rolloupe.api.runs import AnyPath, Runs, open, runs_at  # noqa: A004 - users call it as rolloupe.open
-
-__all__ = [
-    "AnyPath",
-    "ConfigComparison",
-    "GroupedCurve",
-    "RawRecord",
-    "Run",
-    "Runs",
-    "Where",
-    "at_most",
-    "compare",
-    "compare_curves",
-    "compare_rewards",
-    "open",
-    "runs_at",
-    "sample_query",
-    "sides_of",
-    "within",
-]

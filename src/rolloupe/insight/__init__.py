@@ -2,7 +2,3 @@
 
 from rolloupe.insight.check import RULES, CheckedCurves, Raised, check
 from rolloupe.insight.curves import Alarm, History, NotChecked, Rule, RunCurves, UncheckedRule
-
-__all__ = [
-    "RULES", "Alarm", "CheckedCurves", "History", "NotChecked", "Raised", "Rule", "RunCurves", "UncheckedRule", "check",
-]  # fmt: skip

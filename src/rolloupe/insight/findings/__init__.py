@@ -10,8 +10,3 @@ from rolloupe.insight.findings.records import (
     RunFindings,
 )
 from rolloupe.insight.findings.search import findings, version_of
-
-__all__ = [
-    "CLASSES", "MEANINGS", "Finding", "FindingClass", "Prevalence", "ReadingList", "RunFindings", "findings",
-    "version_of",
-]  # fmt: skip

@@ -3,5 +3,3 @@
 from rolloupe.insight.curves import UncheckedRule
 from rolloupe.insight.lint.rule import BrokenRule, RunLint
 from rolloupe.insight.lint.search import LINT_RULES, lint
-
-__all__ = ["LINT_RULES", "BrokenRule", "RunLint", "UncheckedRule", "lint"]

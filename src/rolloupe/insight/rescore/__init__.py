@@ -12,8 +12,3 @@ from rolloupe.insight.rescore.process import (
     grader_file,
 )
 from rolloupe.insight.rescore.run import Comparison, FailedSample, Rescored, RescorePlan, RewardChange, rescored
-
-__all__ = [
-    "FAILED", "MOST_LATE", "PREFIX", "REASON", "Comparison", "FailedSample", "Graded", "GraderFile", "GraderLimits",
-    "RescorePlan", "Rescored", "RewardChange", "Verdict", "grader_file", "rescored",
-]  # fmt: skip

@@ -1,5 +1,3 @@
 """What the parts of the reward pay for, in formulas."""
 
 from rolloupe.insight.reward_components.formulas import PartTerm, RewardPart, RunParts, parts
-
-__all__ = ["PartTerm", "RewardPart", "RunParts", "parts"]
