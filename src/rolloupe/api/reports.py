@@ -10,15 +10,7 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.export.report import (
-    Insight,
-    Report,
-    ReportedTokens,
-    WrittenReport,
-    made_now,
-    scope_of,
-    write_report,
-)
+from rolloupe.export import report
 from rolloupe.export.report.contents import MEASURES, TITLES, ReportedSample, measured_by, reward_curve, worst_of
 
 if TYPE_CHECKING:
@@ -44,19 +36,19 @@ class ReportPlan(NamedTuple):
     title: str
     worst: int | None
     by: str
-    tokens: ReportedTokens
+    tokens: report.ReportedTokens
     advanced: Advanced
-    insight: Insight
+    insight: report.Insight
 
 
 def write(
     run: "OpenRun", reader: "Reader", target: "Path | BinaryIO", wanted: "SampleQuery", plan: ReportPlan
-) -> WrittenReport:
+) -> report.WrittenReport:
     """Write the report of a query."""
     worst, by = plan.worst, plan.by
     for rule in plan.tokens.rules:
         query.rule_of(query.UpdateChoice(rule))
-    scope, total = scope_of(run.info.name, wanted), _total(run, wanted)
+    scope, total = report.scope_of(run.info.name, wanted), _total(run, wanted)
     measure = "" if worst is None else by
     if worst is not None and by not in MEASURES:
         wanted = _sorted(run, wanted, by, worst)
@@ -73,17 +65,17 @@ def write(
     if measure and not measure_title:
         labels = {column.name: column.label for column in query.catalogue(run).columns}
         measure_title = labels.get(measure, labels.get(f"{DERIVED}{measure}")) or measure
-    about = Report(
+    about = report.Report(
         title=plan.title or run.info.name,
         about=scope,
         total=total,
-        made=made_now(),
+        made=report.made_now(),
         measure=measure.removeprefix(DERIVED),
         measure_title=measure_title,
         curve=reward_curve(run, wanted.splits),
     )
     try:
-        return write_report(target, about, samples, tokens=plan.tokens, insight=plan.insight)
+        return report.write_report(target, about, samples, tokens=plan.tokens, insight=plan.insight)
     except ValueError as error:
         raise BadQuery(f"{error}. Next: name a folder, or choose fewer samples") from None
 

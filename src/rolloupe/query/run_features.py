@@ -12,17 +12,7 @@ from numpy.typing import NDArray
 from rolloupe.derive import behaviours
 from rolloupe.errors import SourceChanged
 from rolloupe.features import Floats, Grouping, WithinSums
-from rolloupe.index import OpenRun, Piece, Snapshot, metric_column
-from rolloupe.index.features import (
-    BLOCK,
-    LARGEST,
-    SAMPLE_SCHEMA,
-    FeatureFacts,
-    feature_facts,
-    features_of,
-    sample_words_of,
-    values_column,
-)
+from rolloupe.index import OpenRun, Piece, Snapshot, features, metric_column
 from rolloupe.index.fingerprint import state_of
 from rolloupe.index.segments.columns import sql_type
 from rolloupe.index.segments.texts import read_texts
@@ -38,7 +28,7 @@ from rolloupe.query.samples.rows import items_of, list_rows
 Hashes = NDArray[np.uint64]
 LEAST_GROUPS, LEAST_SAMPLES = 20, 20  # a phrase in fewer groups where it varies, or in fewer samples, shows nothing
 
-_known: Lru[tuple[Path, object], FeatureFacts] = Lru(100_000)
+_known: Lru[tuple[Path, object], features.FeatureFacts] = Lru(100_000)
 """The facts of files, by path and state: to read one takes longer than to look at its state."""
 
 Places = NDArray[np.int64]
@@ -62,7 +52,7 @@ class FeaturePieces(NamedTuple):
     """The pieces of a window whose features are indexed."""
 
     pieces: Sequence[Piece]
-    facts: Sequence[FeatureFacts]
+    facts: Sequence[features.FeatureFacts]
     samples: int  # how many samples there are in the steps of the window, with features or without, in all environments
     pending: int  # how many of them the index has not reached
 
@@ -107,15 +97,15 @@ def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
     return FeaturePieces([piece for piece, _ in known], [facts for _, facts in known], total, pending)
 
 
-def _facts_of(piece: Piece) -> FeatureFacts | None:
+def _facts_of(piece: Piece) -> features.FeatureFacts | None:
     if piece.path is None or piece.fingerprint is None or piece.annotates:
         return None
-    path = features_of(piece.path)
+    path = features.features_of(piece.path)
     state = state_of(path)
     if state is None:
         return None
     facts = _known.get((path, state))
-    if facts is None and (facts := feature_facts(piece.path, piece.fingerprint.contents)) is not None:
+    if facts is None and (facts := features.feature_facts(piece.path, piece.fingerprint.contents)) is not None:
         _known.put((path, state), facts)
     return facts
 
@@ -148,14 +138,14 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
     sql = f"""
         SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), sum(r), sum(v), sum(d)
         FROM (SELECT * FROM files{where_current(of.pieces)}) WHERE {where} GROUP BY feature
-        HAVING feature % 2 = 1 OR feature = {BLOCK}
+        HAVING feature % 2 = 1 OR feature = {features.BLOCK}
             OR (sum(groups) >= {LEAST_GROUPS} AND sum(samples) >= {LEAST_SAMPLES})
         ORDER BY feature"""
-    paths = [features_of(piece.path) for piece in of.pieces if piece.path is not None]
+    paths = [features.features_of(piece.path) for piece in of.pieces if piece.path is not None]
     table, _ = database.of_files(run, paths, sql, values)
     hashes, samples, groups, s, r, v, d = (column.to_numpy() for column in table.columns)
     sums = WithinSums(groups, s, r, v, d)
-    first = int(len(hashes) > 0 and hashes[0] == BLOCK)
+    first = int(len(hashes) > 0 and hashes[0] == features.BLOCK)
     facts = WindowFacts(int(samples[0]), int(groups[0]), float(d[0]), float(s[0]), float(r[0])) if first else None
     return FeatureSums(hashes, samples, sums).at(np.arange(first, len(hashes))), facts or WindowFacts()
 
@@ -191,8 +181,8 @@ class SampleWords(NamedTuple):
 
 def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> SampleWords:
     """Return the samples of a window whose words are kept. Raises as `database.ask`."""
-    by_path = {sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
-    table = SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64()))
+    by_path = {features.sample_words_of(piece.path): piece for piece in of.pieces if piece.path is not None}
+    table = features.SAMPLE_SCHEMA.empty_table().append_column(FILE, pa.array([], pa.int64()))
     paths: Sequence[Path] = ()
     if by_path:
         where, values = condition(window, of.pieces)
@@ -208,7 +198,7 @@ def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> Samp
     words = table["words"].combine_chunks()
     counts = words.value_lengths().to_numpy().astype(np.int64)
     samples = np.repeat(np.arange(len(counts)), counts)
-    habits = {name: table[values_column(name)].to_numpy() for name in behaviours()}
+    habits = {name: table[features.values_column(name)].to_numpy() for name in behaviours()}
     pieces, centred = [by_path[path] for path in paths], (grouping.centred(advantage), grouping.centred(reward))
     return SampleWords(pieces, piece, row, step, grouping, *centred, words.flatten().to_numpy(), samples, habits)
 
@@ -216,7 +206,7 @@ def sample_words(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> Samp
 def sample_metric(run: OpenRun, snapshot: Snapshot, of: SampleWords, name: str) -> Floats:
     """The values of a sample metric; NaN for none, and for those too large to add up. Raises as `database.ask`."""
     values = _column(run, snapshot, of, metric_column(name), is_annotated=name in snapshot.annotated())
-    return np.where(np.abs(values) < LARGEST, values, np.nan)
+    return np.where(np.abs(values) < features.LARGEST, values, np.nan)
 
 
 def sample_rewards(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> Floats:
@@ -257,5 +247,5 @@ def annotated_advantages(run: OpenRun, snapshot: Snapshot, of: SampleWords) -> S
     if "advantage" not in snapshot.annotated() or not of.size:
         return of
     values = _column(run, snapshot, of, "advantage", is_annotated=True)
-    centred = of.grouping.centred(np.where(np.abs(values) < LARGEST, values, np.nan))
+    centred = of.grouping.centred(np.where(np.abs(values) < features.LARGEST, values, np.nan))
     return of._replace(advantages=np.where(np.isfinite(centred), centred, of.advantages))

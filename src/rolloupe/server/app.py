@@ -11,16 +11,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from rolloupe.errors import (
-    BadPattern,
-    BadQuery,
-    NotFound,
-    NotRecognised,
-    NotWritable,
-    RolloupeError,
-    SourceChanged,
-    UnreadablePath,
-)
+from rolloupe import errors
 from rolloupe.index import Library
 from rolloupe.server.context import Context, Gone
 from rolloupe.server.downloads import TooMany
@@ -92,18 +83,18 @@ LOGIN_ROUTES = ((LOGIN, state.login, "reader"), ("/api/ticket", state.ticket, "r
 FOR_ADMINS = {"/api/cache/stats"}
 """GET about the whole server, which only an admin of a team sees."""
 
-ERRORS: dict[type[RolloupeError], tuple[int, str]] = {
-    NotFound: (404, "Go back to the list: it may have changed since."),
-    BadQuery: (400, "Change the address, or start over at the list of runs."),
-    BadPattern: (400, "Change the expression, or search for it as plain text."),
-    SourceChanged: (409, "Load the list again: the file was rewritten."),
-    UnreadablePath: (404, "Check the path on the machine where the server runs."),
-    NotWritable: (503, "Fix that, then try again."),
+ERRORS: dict[type[errors.RolloupeError], tuple[int, str]] = {
+    errors.NotFound: (404, "Go back to the list: it may have changed since."),
+    errors.BadQuery: (400, "Change the address, or start over at the list of runs."),
+    errors.BadPattern: (400, "Change the expression, or search for it as plain text."),
+    errors.SourceChanged: (409, "Load the list again: the file was rewritten."),
+    errors.UnreadablePath: (404, "Check the path on the machine where the server runs."),
+    errors.NotWritable: (503, "Fix that, then try again."),
     Stopping: (503, "Start it again."),
     Gone: (503, "Ask again."),
     TooMany: (503, "Wait until one of them ends."),
     Forbidden: (403, "Ask an administrator of this server."),
-    NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
+    errors.NotRecognised: (404, "Run `rolloupe doctor` on the path to see why."),
 }
 
 FILTER = "For example: reward < 0.1 and status = truncated."
@@ -163,12 +154,12 @@ def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:
             raise
         except ClientDisconnect:  # before its request was complete
             return error_reply(503, str(Gone()), "Ask again.")
-        except RolloupeError as error:
+        except errors.RolloupeError as error:
             status, what_next = ERRORS.get(type(error), (500, "Read the server's output."))
-            place = error.place if isinstance(error, BadQuery) else None
-            if place is not None and not isinstance(error, BadPattern):
+            place = error.place if isinstance(error, errors.BadQuery) else None
+            if place is not None and not isinstance(error, errors.BadPattern):
                 what_next = FILTER
-            words = reason_for(person, str(error)) if isinstance(error, NotWritable) else str(error)
+            words = reason_for(person, str(error)) if isinstance(error, errors.NotWritable) else str(error)
             return error_reply(status, words, what_next, place=place)
         except Exception as error:
             say_failure(f"{request.method} {request.scope['path']}", error)

@@ -8,20 +8,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from msgspec import structs
 
+from rolloupe import questions
 from rolloupe.api.arguments import Steps, sample_query, window
 from rolloupe.api.results import Rows
 from rolloupe.api.run.base import OpenedRun
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.questions import (
-    QUESTIONS,
-    AgreementQuery,
-    BriefQuery,
-    FindingQuery,
-    GradientQuery,
-    LintQuery,
-    PartQuery,
-    Query,
-)
 from rolloupe.storage import own_place
 
 if TYPE_CHECKING:
@@ -59,18 +50,18 @@ class RunInsight(OpenedRun):
 
         return RunCheck(check(RunCurves(self.indexed(derived=True)), {*without, *self.rules_off()}))
 
-    def ask(self, question: Query | str, **asked: Any) -> Any:
+    def ask(self, question: questions.Query | str, **asked: Any) -> Any:
         """Return the answer to a question that `rolloupe.questions` declares, once enough of the run is indexed.
 
         The question is its record, or its name with fields of the record. Raises `BadQuery` for an unknown question or
         a wrong field, and the errors of the question.
         """
-        names = {one.query: one.name for one in QUESTIONS.values()}
-        declared = QUESTIONS.get(question if isinstance(question, str) else names.get(type(question), ""))
-        if isinstance(question, Query):
+        names = {one.query: one.name for one in questions.QUESTIONS.values()}
+        declared = questions.QUESTIONS.get(question if isinstance(question, str) else names.get(type(question), ""))
+        if isinstance(question, questions.Query):
             asked = structs.asdict(question)
         if declared is None:
-            raise BadQuery(f"{question!r} is no question; there are: {', '.join(QUESTIONS)}")
+            raise BadQuery(f"{question!r} is no question; there are: {', '.join(questions.QUESTIONS)}")
         run = self.indexed(derived=declared.needs == "derived")
         return declared.answer(self._judged(run) if declared.judged else run, declared.asked(asked))
 
@@ -79,7 +70,7 @@ class RunInsight(OpenedRun):
 
         Raises `NotFound` for an unknown split.
         """
-        return cast("Brief", self.ask(BriefQuery(split=split or "")))
+        return cast("Brief", self.ask(questions.BriefQuery(split=split or "")))
 
     def findings(
         self, *, split: str | None = None, steps: Steps | None = None, env: str | None = None, correct: str = ""
@@ -89,7 +80,7 @@ class RunInsight(OpenedRun):
         `steps` are the first and the last, inclusive. `correct` names the sample metric that says whether an answer is
         correct, if its name does not. Raises `NotFound` for an unknown split, `BadQuery` for an unknown metric.
         """
-        asked = FindingQuery(split=split or "", env=env, correct=correct, **window(steps))
+        asked = questions.FindingQuery(split=split or "", env=env, correct=correct, **window(steps))
         return cast("RunFindings", self.ask(asked))
 
     def lint(self, *, split: str | None = None, steps: Steps | None = None) -> "RunLint":
@@ -97,7 +88,7 @@ class RunInsight(OpenedRun):
 
         `rolloupe.insight.lint.LINT_RULES` has all rules. Raises `NotFound` for an unknown split.
         """
-        return cast("RunLint", self.ask(LintQuery(split=split or "", **window(steps))))
+        return cast("RunLint", self.ask(questions.LintQuery(split=split or "", **window(steps))))
 
     def gradient(self, *, steps: Steps | None = None, env: str | None = None, correct: str = "") -> "RunGradient":
         """Return where the gradient came from: a sample pulls by the square of its advantage.
@@ -105,7 +96,7 @@ class RunInsight(OpenedRun):
         The arguments are those of `findings`. Raises `NotFound` without trained samples, `BadQuery` for an unknown
         metric.
         """
-        found: RunGradient = self.ask(GradientQuery(env=env, correct=correct, **window(steps)))
+        found: RunGradient = self.ask(questions.GradientQuery(env=env, correct=correct, **window(steps)))
         if found.note:
             raise NotFound(found.note)
         return found
@@ -115,7 +106,7 @@ class RunInsight(OpenedRun):
 
         The arguments are those of `findings`. Raises `NotFound` for an unknown split.
         """
-        return cast("RunParts", self.ask(PartQuery(split=split or "", env=env, **window(steps))))
+        return cast("RunParts", self.ask(questions.PartQuery(split=split or "", env=env, **window(steps))))
 
     def findings_aside(self) -> "dict[str, FindingAside]":
         """Return the findings that a person set aside as no hack, by phrase or behaviour: `why`, `who`, `since`."""
@@ -259,7 +250,7 @@ class RunInsight(OpenedRun):
 
         A reward is high from `threshold` on. Without one, the value that best splits the rewards into two groups.
         """
-        return cast("Agreement", self.ask(AgreementQuery(split=split or "", threshold=threshold)))
+        return cast("Agreement", self.ask(questions.AgreementQuery(split=split or "", threshold=threshold)))
 
     def preference_pairs(self, split: str | None = None) -> "Iterator[PreferencePair]":
         """Iterate over the pairs of a sample judged good and one judged bad in the same group, with whole texts.

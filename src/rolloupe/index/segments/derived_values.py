@@ -18,17 +18,8 @@ from msgspec.structs import replace
 
 from rolloupe.derive import METRICS, SampleBatch, text_metrics, values_of_batch
 from rolloupe.formats import by_name
+from rolloupe.index.segments import kind
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.kind import (
-    DerivedMeta,
-    DerivedStats,
-    SegmentKind,
-    SegmentMeta,
-    SegmentSource,
-    TokenMark,
-    cut_rows,
-    until,
-)
 from rolloupe.index.segments.segment import LZ4, META_BYTES, contents_of, parquet_of
 from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, decoded, encoded, moments_of, of_one_sample
 from rolloupe.index.segments.step_stats import by_name as moments_by_name
@@ -44,7 +35,7 @@ BATCH_CHARS, BATCH_ROWS = 2**19, 8192
 """The maximum amount of text in a batch: as much as the caches of a processor hold."""
 
 
-def may_have_tokens(meta: SegmentMeta) -> bool:
+def may_have_tokens(meta: kind.SegmentMeta) -> bool:
     """True if samples of a segment may have token series of their own, or if its format annotates them."""
     return meta.has_series or by_name(meta.format).series_are_annotated
 
@@ -59,10 +50,10 @@ def about_of(path: Path) -> Path:
     return path.with_name(path.stem + ABOUT)
 
 
-def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
+def read_derived(path: Path, meta: kind.SegmentMeta) -> kind.DerivedMeta | None:
     """Read which derived metrics a segment has; None if the files are missing, torn, or of another segment."""
     try:
-        about: DerivedMeta = decoded(contents_of(about_of(path), META_BYTES), DerivedMeta)
+        about: kind.DerivedMeta = decoded(contents_of(about_of(path), META_BYTES), kind.DerivedMeta)
         size_bytes = derived_of(path).stat().st_size
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
@@ -70,26 +61,26 @@ def read_derived(path: Path, meta: SegmentMeta) -> DerivedMeta | None:
     return about if is_of and about.fingerprint == meta.fingerprint else None
 
 
-def with_derived(step_stats: Sequence[StepStats], about: DerivedMeta) -> list[StepStats]:
+def with_derived(step_stats: Sequence[StepStats], about: kind.DerivedMeta) -> list[StepStats]:
     """The step statistics of a segment, with the sums of its derived metrics."""
     moments = {(stats.split, stats.step): stats.moments for stats in about.step_stats}
     return [replace(stats, derived=moments.get((stats.split, stats.step), NO_MOMENTS)) for stats in step_stats]
 
 
-def _is_written(path: Path, meta: SegmentMeta, *_: object) -> bool:
+def _is_written(path: Path, meta: kind.SegmentMeta, *_: object) -> bool:
     about = read_derived(path, meta)
     return about is not None and about.has_current(text_metrics())
 
 
-def _write(path: Path, records: SegmentSource) -> DerivedMeta:
+def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
     meta, rows = records.meta, records.rows
     names = _kept(path, meta).names
     stale = [metric for name, metric in text_metrics().items() if name not in names]
     failures: dict[str, str] = {}
     values: dict[str, Floats] = {}
     if stale:
-        lots = cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS)
-        batches = [values_of_batch(SampleBatch(lot), stale, failures) for lot in until(records.ended, lots)]
+        lots = kind.cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS)
+        batches = [values_of_batch(SampleBatch(lot), stale, failures) for lot in kind.until(records.ended, lots)]
         fine = (metric.name for metric in stale if metric.name not in failures)
         values = {name: np.concatenate([batch[name] for batch in batches]) for name in fine}
     return add_values(path, meta, rows, values, failures=failures)
@@ -97,13 +88,13 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
 
 def add_values(
     path: Path,
-    meta: SegmentMeta,
+    meta: kind.SegmentMeta,
     rows: Sequence[SampleRow],
     values: Mapping[str, Floats],
     *,
     failures: dict[str, str] | None = None,
-    mark: TokenMark | None = None,
-) -> DerivedMeta:
+    mark: kind.TokenMark | None = None,
+) -> kind.DerivedMeta:
     """Write the values of some metrics beside the others, which stay as they are. Raises `OSError`."""
     with atomic.alone_in(path.parent):  # another viewer may have added values since they were read
         kept = _kept(path, meta)
@@ -113,7 +104,7 @@ def add_values(
             columns[derived_column(name)] = pa.array(column, pa.float64(), from_pandas=True)  # NaN is null
         contents = parquet_of(pa.table(columns), codec=LZ4)
         atomic.write(derived_of(path), contents)
-        about = DerivedMeta(
+        about = kind.DerivedMeta(
             version=VERSION,
             fingerprint=meta.fingerprint,
             rows=meta.rows,
@@ -130,12 +121,12 @@ def add_values(
 class _Kept(NamedTuple):
     """The metrics of a segment whose values stay as they are."""
 
-    about: DerivedMeta | None = None
+    about: kind.DerivedMeta | None = None
     names: Sequence[str] = ()
     columns: Mapping[str, pa.ChunkedArray] = {}
 
 
-def _kept(path: Path, meta: SegmentMeta) -> _Kept:
+def _kept(path: Path, meta: kind.SegmentMeta) -> _Kept:
     about = read_derived(path, meta)
     if about is not None:
         names = [name for name in about.names if about.versions[name] == METRICS[name].version]
@@ -146,8 +137,8 @@ def _kept(path: Path, meta: SegmentMeta) -> _Kept:
 
 
 def _step_stats(
-    rows: Sequence[SampleRow], values: Mapping[str, Floats], before: DerivedMeta | None, current: Sequence[str]
-) -> list[DerivedStats]:
+    rows: Sequence[SampleRow], values: Mapping[str, Floats], before: kind.DerivedMeta | None, current: Sequence[str]
+) -> list[kind.DerivedStats]:
     known = {(stats.split, stats.step): stats.moments for stats in (before.step_stats if before else ())}
     by_step: dict[tuple[str, int], list[int]] = defaultdict(list)
     for number, row in enumerate(rows):
@@ -162,8 +153,8 @@ def _step_stats(
         else:
             places = slice(None) if len(trained) == len(rows) else np.array(trained, np.intp)
             packed = moments_by_name(moments | {name: moments_of(column[places]) for name, column in values.items()})
-        step_stats.append(DerivedStats(split, step, packed))
+        step_stats.append(kind.DerivedStats(split, step, packed))
     return step_stats
 
 
-DERIVED = SegmentKind("derived", VERSION, ENDING, "texts", _is_written, _write)
+DERIVED = kind.SegmentKind("derived", VERSION, ENDING, "texts", _is_written, _write)

@@ -21,17 +21,9 @@ import pyarrow.parquet as pq
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
 from rolloupe.index.fingerprint import Fingerprint
+from rolloupe.index.segments import parts
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.kind import NEVER, SegmentKind, SegmentMeta
-from rolloupe.index.segments.parts import (
-    Scan,
-    annotations_of,
-    grid_span,
-    has_open_grid,
-    scan,
-    span_of,
-    table_of,
-)
 from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
 from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import atomic, open_file, open_state
@@ -101,11 +93,11 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
     state = fingerprint.state_of_source(source)
     if state is None:
         return None
-    is_open = has_open_grid(splittable, source.path)
-    start, stop = span_of(splittable, source.path, part, state.size)
+    is_open = parts.has_open_grid(splittable, source.path)
+    start, stop = parts.span_of(splittable, source.path, part, state.size)
     # the stream's extent is measured before the scan: additions in between are scanned again, never lost
     reached, file_bytes = extent(source.location, stop) if is_open else (stop, None)
-    records = scan(run, source, start, stop, ended)
+    records = parts.scan(run, source, start, stop, ended)
     covered = records.stop if records.unfinished else max(records.stop, reached)
     with open_file(source.location) as file:
         now = open_state(file)
@@ -114,7 +106,7 @@ def build(folder: Path, run: RunInfo, source: Source, part: int, ended: threadin
         print_ = fingerprint.take(file, state, min(covered if file_bytes is None else file_bytes, state.size))
     meta = _meta(run, source, part, records, print_)
     meta.start, meta.stop = start, covered
-    meta.complete = splittable and reached == grid_span(part)[1] and not records.unfinished
+    meta.complete = splittable and reached == parts.grid_span(part)[1] and not records.unfinished
     table, group_rows = records.as_stored()
     numbers = parquet_of(table, row_group_size=group_rows)
     meta.scalar_bytes = numbers.nbytes
@@ -147,7 +139,7 @@ def parquet_of(table: pa.Table, codec: pa.Codec = ZSTD, **options: Any) -> memor
     return memoryview(sink.getvalue())
 
 
-def _meta(run: RunInfo, source: Source, part: int, records: Scan, print_: Fingerprint) -> SegmentMeta:
+def _meta(run: RunInfo, source: Source, part: int, records: parts.Scan, print_: Fingerprint) -> SegmentMeta:
     rows, annotations, problems = records.rows, records.annotations, list(records.problems)
     metrics, tags, left_out = names_of(records.named)
     if left_out:
@@ -174,7 +166,7 @@ def has_columns(path: Path) -> bool:
         fields = {(field.name, field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException):
         return False
-    tables = table_of([], ""), annotations_of([], "")
+    tables = parts.table_of([], ""), parts.annotations_of([], "")
     return any(fields.issuperset((field.name, field.type) for field in table.schema) for table in tables)
 
 

@@ -18,15 +18,8 @@ from rolloupe import tokens
 from rolloupe.derive import token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
+from rolloupe.index.segments import kind
 from rolloupe.index.segments.derived_values import add_values, may_have_tokens, read_derived
-from rolloupe.index.segments.kind import (
-    DerivedMeta,
-    SegmentKind,
-    SegmentMeta,
-    SegmentSource,
-    TokenMark,
-    until,
-)
 from rolloupe.index.segments.parts import WORD
 from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import MAX_SERIES
@@ -134,7 +127,7 @@ def words_file_of(path: Path) -> Path:
     return path.with_name(f"{path.stem}.{VERSION}{WORDS}")
 
 
-def _is_written(path: Path, meta: SegmentMeta, annotations: int, loss: RunLoss | None, _: object) -> bool:
+def _is_written(path: Path, meta: kind.SegmentMeta, annotations: int, loss: RunLoss | None, _: object) -> bool:
     if meta.annotates or not (annotations or may_have_tokens(meta)):
         return True
     about = read_derived(path, meta)
@@ -146,12 +139,12 @@ def _is_written(path: Path, meta: SegmentMeta, annotations: int, loss: RunLoss |
     return is_same and has_file(path, about.tokens) and has_words(path, about.tokens)
 
 
-def has_file(path: Path, mark: TokenMark) -> bool:
+def has_file(path: Path, mark: kind.TokenMark) -> bool:
     """True if the file of statistics is there, or none was written."""
     return not mark.size_bytes or size_of(tokens_file_of(path)) == mark.size_bytes
 
 
-def has_words(path: Path, mark: TokenMark) -> bool:
+def has_words(path: Path, mark: kind.TokenMark) -> bool:
     """True if the file of words is there, or none was written."""
     return not mark.words_bytes or size_of(words_file_of(path)) == mark.words_bytes
 
@@ -161,7 +154,7 @@ def keep_freed_memory() -> None:
     np.empty(KEPT_MEMORY, np.uint8)
 
 
-def _write(path: Path, records: SegmentSource) -> DerivedMeta:
+def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
     keep_freed_memory()
     job, rows = records.job, rows_of(path)
     reading = _TokensOfPart(rows, job.annotations.discarded, job.loss)
@@ -171,7 +164,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
     for note in job.annotations.rows:
         annotations[places[note.row]].append(Locator(source=note.source, start=note.start, length=note.length))
     arrays = by_name(job.run.format).token_arrays(job.run, job.source, in_order, annotations)
-    for number, found_tokens in until(records.ended, zip(order, arrays, strict=True)):
+    for number, found_tokens in kind.until(records.ended, zip(order, arrays, strict=True)):
         reading.add(number, found_tokens)
     reading.finish()
     size_bytes = words_bytes = 0
@@ -180,7 +173,7 @@ def _write(path: Path, records: SegmentSource) -> DerivedMeta:
         atomic.write(tokens_file_of(path), contents)
         size_bytes = contents.nbytes
         words_bytes = reading.word_rows.write(words_file_of(path), reading.vocabulary)
-    mark = TokenMark(
+    mark = kind.TokenMark(
         version=VERSION,
         size_bytes=size_bytes,
         words_bytes=words_bytes,
@@ -336,4 +329,4 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
 COUNTS = ("tokens", "infinite", "samples")
 SUMS = ("total", "mean_total", "low", "high", "spread")
 
-TOKENS = SegmentKind("tokens", VERSION, ENDING, "tokens", _is_written, _write, [tokens_file_of, words_file_of])
+TOKENS = kind.SegmentKind("tokens", VERSION, ENDING, "tokens", _is_written, _write, [tokens_file_of, words_file_of])

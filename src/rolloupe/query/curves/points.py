@@ -24,15 +24,7 @@ from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_files import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
-from rolloupe.query.steps.moments import (
-    discarded_by_step,
-    discards,
-    matching_points,
-    sample_number,
-    sample_points,
-    token_points,
-    trained_column,
-)
+from rolloupe.query.steps import moments
 from rolloupe.query.steps.summaries import first_split
 from rolloupe.tokens.series import EQUAL
 
@@ -92,7 +84,7 @@ def _of_samples(run: OpenRun, query: CurveQuery) -> Curve:
     name, source, where = query.name, query.source, query.options.where
     band = BANDS.get(query.options.band)
     by_step = quantiles(run, name, source, where) if band or query.stat in QUANTILES else {}
-    stats = matching_points(run, name, source, where)
+    stats = moments.matching_points(run, name, source, where)
     if query.stat in QUANTILES:
         points = Curve(query, *_columns((step, values[query.stat]) for step, values in by_step.items()))
     else:
@@ -107,11 +99,11 @@ def _of_samples(run: OpenRun, query: CurveQuery) -> Curve:
 
 
 def _of_tokens(run: OpenRun, query: CurveQuery) -> Curve:
-    points = _of_stats(query, token_points(run, query.name, query.source))
-    if sample_number(run.snapshot(), query.name) is None:
+    points = _of_stats(query, moments.token_points(run, query.name, query.source))
+    if moments.sample_number(run.snapshot(), query.name) is None:
         return points
     # only a sample metric of its name, the mean of each sample, tells the number of samples with a series
-    return _counted(points, sample_points(run, query.name, query.source))
+    return _counted(points, moments.sample_points(run, query.name, query.source))
 
 
 def _counted(points: Curve, series: Sequence[SeriesPoint]) -> Curve:
@@ -143,7 +135,7 @@ def _of_trainer(run: OpenRun, query: CurveQuery) -> Curve:
 
 
 def _of_cumulative(run: OpenRun, query: CurveQuery) -> Curve:
-    points = matching_points(run, query.name, query.source, query.options.where)
+    points = moments.matching_points(run, query.name, query.source, query.options.where)
     stats = [(point.step, point.stats) for point in points]
     steps, sums = _columns((step, stat.mean * stat.count) for step, stat in stats if stat.mean is not None)
     with np.errstate(over="ignore"):
@@ -212,7 +204,7 @@ def _of_trained(
 ) -> Mapping[int, Any]:
     """Return columns by step, over the trained samples with finite values: `{}` in them is the value of the name."""
     snapshot = run.snapshot()
-    value, rows = trained_column(run, snapshot, name, where, beside)
+    value, rows = moments.trained_column(run, snapshot, name, where, beside)
     is_finite = " AND ".join(f"isfinite({number})" for number in (value, *beside))
     sql = rows.by_step(columns.format(value), f"{is_finite} AND discarded = ''")
     return cache.get(run, snapshot, split, rows, sql)
@@ -264,10 +256,10 @@ def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: s
         counts: Counter[int] = Counter()
         if reason:
             counts.update(
-                {discard.step: discard.samples for discard in discards(run, split) if discard.reason == reason}
+                {discard.step: discard.samples for discard in moments.discards(run, split) if discard.reason == reason}
             )
         else:
-            for (of, step), samples in discarded_by_step(run).items():
+            for (of, step), samples in moments.discarded_by_step(run).items():
                 counts[step] += samples if is_asked(of, split) else 0
     elif name == DISCARDED:
         by_word = _counts_by_word(run, "discarded", split, where)

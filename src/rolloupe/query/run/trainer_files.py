@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from msgspec import Struct
 
+from rolloupe import model
 from rolloupe.errors import NotFound
 from rolloupe.formats.curve_files import (
     EMPTY,
@@ -32,16 +33,6 @@ from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
 from rolloupe.index import OpenRun
 from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
 from rolloupe.lru import Lru
-from rolloupe.model import (
-    TRACKER_STEP,
-    LoggedTranscript,
-    LogNode,
-    MetricRow,
-    Problem,
-    RunFile,
-    RunInfo,
-    RunLoss,
-)
 from rolloupe.query.engine.names import is_asked, unknown
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
 from rolloupe.storage import file_state, is_folder
@@ -70,7 +61,9 @@ class CurveSource(NamedTuple):
     is_named: bool = False  # true if a person named it (`--metrics`): data left out of it is a problem
 
 
-def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[MetricRow], list[CurveSource]]:
+def with_tracker_curves(
+    run: OpenRun, own: Sequence[model.MetricRow]
+) -> tuple[list[model.MetricRow], list[CurveSource]]:
     """Add the curves of trackers to a run's own metrics. Where both have a metric, the run's own counts."""
     known = {name for row in own for name in row.values}
     by_step = {row.step: dict(row.values) for row in own if row.step is not None}
@@ -87,7 +80,7 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
             for row in rows:
                 values = {name: value for name, value in row.values.items() if name in added}
                 if row.step is None:
-                    loose.append(MetricRow(step=None, values=values, time_s=row.time_s))
+                    loose.append(model.MetricRow(step=None, values=values, time_s=row.time_s))
                 elif values:
                     by_step.setdefault(row.step, {}).update(values)
                     if row.step not in timed:  # two clocks are not mixed at a step
@@ -105,17 +98,17 @@ def with_tracker_curves(run: OpenRun, own: Sequence[MetricRow]) -> tuple[list[Me
                 notes.append(f"{about_same}: {len(same):,} ({_listed(same)})")
             about = "; ".join(filter(None, notes))
             sources.append(CurveSource(file.kind, file.path, logged.name, [*added], step_name, about, file.is_named))
-    merged = [MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
+    merged = [model.MetricRow(step=step, values=by_step[step], time_s=times[step]) for step in sorted(by_step)]
     return merged + loose, sources
 
 
 def _step_name(logged: LoggedRun, asked: str) -> str:
     """Return the metric that holds the step: the one that a person names, else a usual one; empty for neither."""
     name = asked or trainer_step_of(logged.rows)
-    return "" if name == TRACKER_STEP else name
+    return "" if name == model.TRACKER_STEP else name
 
 
-def time_of(row: MetricRow) -> float | None:
+def time_of(row: model.MetricRow) -> float | None:
     """Return the time of a row, or the metric that holds it, in seconds since 1970."""
     if row.time_s is not None:
         return row.time_s if EARLIEST_S < row.time_s < LATEST_S else None
@@ -131,7 +124,7 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:LISTED]) + (", ..." if len(names) > LISTED else "")
 
 
-def tracker_damage(info: RunInfo) -> list[Problem]:
+def tracker_damage(info: model.RunInfo) -> list[model.Problem]:
     """List what could not be read of the files that trackers keep of a run; `left_out_of_named` has the named files."""
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     problems = []
@@ -140,20 +133,20 @@ def tracker_damage(info: RunInfo) -> list[Problem]:
         large = [_without_large_steps(logged) for logged in runs if not _step_name(logged, info.reading.metrics_step)]
         for damage in dict.fromkeys(filter(None, [*(logged.damage for logged in runs), *large])):
             source = os.path.relpath(file.locations[0].path, folder)
-            problems.append(Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
+            problems.append(model.Problem(source=source, reason=f"{file.kind}: {damage}", transient=True))
     return problems
 
 
-def left_out_of_named(sources: Sequence[CurveSource]) -> list[Problem]:
+def left_out_of_named(sources: Sequence[CurveSource]) -> list[model.Problem]:
     """List what was left out of the files with curves that a person named, and why."""
     return [
-        Problem(source=source.path, reason=": ".join(filter(None, (source.kind, source.note))), transient=True)
+        model.Problem(source=source.path, reason=": ".join(filter(None, (source.kind, source.note))), transient=True)
         for source in sources
         if source.is_named and source.note
     ]
 
 
-def _chosen(file: CurveFile, info: RunInfo) -> list[tuple[LoggedRun, str]]:
+def _chosen(file: CurveFile, info: model.RunInfo) -> list[tuple[LoggedRun, str]]:
     """Return the runs in a file that are this run, each with a note; without any, an empty run with a note."""
     try:
         runs = current_curves(file)
@@ -195,7 +188,7 @@ class MetricTable(NamedTuple):
 kept_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
 
 
-def metric_rows(run: OpenRun) -> list[MetricRow]:
+def metric_rows(run: OpenRun) -> list[model.MetricRow]:
     """Read the trainer's metrics, and those of trackers: one row for each step, then the rows without a step."""
     return with_tracker_curves(run, run.format.metrics(run.info))[0]
 
@@ -285,7 +278,7 @@ def current_version(run: OpenRun) -> str:
     return hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).hexdigest()
 
 
-def table_of(rows: Sequence[MetricRow]) -> MetricTable:
+def table_of(rows: Sequence[model.MetricRow]) -> MetricTable:
     """Turn rows into columns. Names are in the order of their first appearance."""
     names = dict.fromkeys(chain.from_iterable(row.values for row in rows))
     parts: dict[str, list[MetricColumn]] = {name: [(np.zeros(0, np.int64), np.zeros(0))] for name in names}
@@ -311,7 +304,7 @@ MAX_METRICS = 5000
 _reports: WeakKeyDictionary[OpenRun, tuple[str, bool]] = WeakKeyDictionary()
 """The version of a run that was checked, and True for a report. A run with a report is not checked again."""
 
-_losses: WeakKeyDictionary[OpenRun, tuple[str, RunLoss | None]] = WeakKeyDictionary()
+_losses: WeakKeyDictionary[OpenRun, tuple[str, model.RunLoss | None]] = WeakKeyDictionary()
 """The loss of a run, and the version in which it was read."""
 
 
@@ -336,7 +329,7 @@ def metrics(run: OpenRun, name: str) -> list[MetricPoint]:
     return [MetricPoint(*point) for point in zip(steps.tolist(), values.tolist(), strict=True)]
 
 
-def loss_of(run: OpenRun) -> RunLoss | None:
+def loss_of(run: OpenRun) -> model.RunLoss | None:
     """The loss that the run was trained with; None if its configuration does not name it."""
     known = _losses.get(run)
     if known is None or known[0] != run.version:
@@ -344,12 +337,12 @@ def loss_of(run: OpenRun) -> RunLoss | None:
     return known[1]
 
 
-def files(run: OpenRun) -> list[RunFile]:
+def files(run: OpenRun) -> list[model.RunFile]:
     """The files of the run's folder, or at least those with samples."""
     return run.format.files(run.info) or run.sources.files()
 
 
-def logtree(run: OpenRun, split: str, step: int) -> LogNode:
+def logtree(run: OpenRun, split: str, step: int) -> model.LogNode:
     """A trainer's report of a step, as an outline. Raises `NotFound` for a step without one."""
     root = run.format.logtree(run.info, split, step)
     if root is None:
@@ -372,7 +365,7 @@ def may_report(run: OpenRun) -> bool:
     return has_report
 
 
-def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[LoggedTranscript]:
+def all_conversations(run: OpenRun, split: str | None = None) -> Iterator[model.LoggedTranscript]:
     """Yield all conversations of all reports, or of those of a split, loading one report at a time."""
     for name, step in run.format.logtrees(run.info):
         if is_asked(name, split):

@@ -22,17 +22,7 @@ from rolloupe.index.token_stats.series import (
 from rolloupe.model import Real, RunLoss
 from rolloupe.query.records import SampleQuery, scope_of
 from rolloupe.query.run.trainer_files import loss_of
-from rolloupe.query.run_tokens.token_index import (
-    TokenCoverage,
-    check_known,
-    in_order,
-    indexed,
-    is_read,
-    of_index,
-    read_totals,
-    series_meant,
-    whole_steps,
-)
+from rolloupe.query.run_tokens import token_index
 from rolloupe.questions import TokenMaskQuery, TokenPositionQuery, TokenSeriesQuery, TokenStepQuery
 from rolloupe.tokens import Origin
 
@@ -63,27 +53,27 @@ class TokenStatsBySteps(NamedTuple):
 
     series: str
     steps: list[TokenStats]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def token_stats(
     run: OpenRun, query: SampleQuery, series: str, percentiles: Sequence[float] = PERCENTILES
 ) -> TokenStatsBySteps:
     """Return the statistics of a series at each step, from the index; of a group or a filter, from its samples."""
-    series = series_meant(run, series)
+    series = token_index.series_meant(run, series)
     by_step: dict[StepKey, list[list[Any]]] = defaultdict(list)
-    if is_read(query):
-        totals_by_step, keys = read_totals(run, query, series)
-        coverage = TokenCoverage(len(keys))
+    if token_index.is_read(query):
+        totals_by_step, keys = token_index.read_totals(run, query, series)
+        coverage = token_index.TokenCoverage(len(keys))
         for key, totals in totals_by_step.items():
             by_step[key].append([*(getattr(totals, name) for name in SUMS), totals.histogram()])
     else:
-        rows, coverage = indexed(run, run.snapshot(), query, (*SUMS, "buckets", "counts"), series)
+        rows, coverage = token_index.indexed(run, run.snapshot(), query, (*SUMS, "buckets", "counts"), series)
         for row in rows:
             *own, edges, sizes = row.values
             by_step[row.split, row.step].append([*own, unpacked_histogram(edges, sizes)])
     steps = []
-    for key, parts in in_order(by_step):
+    for key, parts in token_index.in_order(by_step):
         origins, counts, infinite, samples, sums, means, lows, highs, histograms = zip(*parts, strict=True)
         count = sum(counts)
         if not count:
@@ -111,7 +101,7 @@ class CurvesByPosition(NamedTuple):
 
     series: str
     curves: list[PositionCurve]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPosition:
@@ -120,14 +110,14 @@ def position_curves(run: OpenRun, query: SampleQuery, series: str) -> CurvesByPo
     Up to the 64th trained token each position counts alone; beyond, buckets grow with the position. Raises `BadQuery`
     for a query with a group or a filter.
     """
-    of_index(query)
-    series = series_meant(run, series)
-    rows, coverage = indexed(run, run.snapshot(), query, ("position_counts", "position_totals"), series)
+    token_index.of_index(query)
+    series = token_index.series_meant(run, series)
+    rows, coverage = token_index.indexed(run, run.snapshot(), query, ("position_counts", "position_totals"), series)
     by_step: dict[StepKey, list[PositionSums]] = defaultdict(list)
     for row in rows:
         by_step[row.split, row.step].append(unpacked_positions(*row.values))
     curves = []
-    for (split, step), parts in in_order(by_step):
+    for (split, step), parts in token_index.in_order(by_step):
         sums = merged_positions(parts)
         counts, totals = sums.tokens.tolist(), sums.total.tolist()
         means = [total / count if count else None for count, total in zip(counts, totals, strict=True)]
@@ -154,12 +144,12 @@ class MaskedBySteps(NamedTuple):
     """Every rule at every step."""
 
     shares: list[MaskedShares]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
     """Return the shares of tokens that each rule takes out, by step. Raises `BadQuery` for a group or a filter."""
-    rows, coverage = whole_steps(run, query, "masked")
+    rows, coverage = token_index.whole_steps(run, query, "masked")
     sums: dict[tuple[str, int, str, str], MaskedSums] = {}
     for row in rows:
         for rule, masked in unpacked_masks(row.values[0]).items():
@@ -175,7 +165,7 @@ def masked_shares(run: OpenRun, query: SampleQuery) -> MaskedBySteps:
             low=masked.low / masked.tokens,
             update_lost=masked.lost / masked.update if masked.update else None,
         )
-        for key, masked in in_order(sums)
+        for key, masked in token_index.in_order(sums)
         if masked.tokens
     ]
     return MaskedBySteps(shares, coverage)
@@ -217,12 +207,12 @@ class RunTokenSeries(Struct, frozen=True):
     """The series that the index knows, in the order of the samples."""
 
     series: list[RunSeries]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def token_series_answer(run: OpenRun, asked: TokenSeriesQuery) -> RunTokenSeries:
     """Return the series that the index has values of."""
-    rows, coverage = indexed(run, run.snapshot(), scope_of(asked), ["series", "tokens", "high"])
+    rows, coverage = token_index.indexed(run, run.snapshot(), scope_of(asked), ["series", "tokens", "high"])
     highs: dict[str, float] = {}
     for *_, (name, count, high) in rows:
         if count:
@@ -252,7 +242,7 @@ class RunTokenSteps(Struct, frozen=True, kw_only=True):
     """A percentile is at most 0.8 % from the true one."""
     p50: list[Real]
     p90: list[Real]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def token_steps_answer(run: OpenRun, asked: TokenStepQuery) -> RunTokenSteps:
@@ -260,7 +250,7 @@ def token_steps_answer(run: OpenRun, asked: TokenStepQuery) -> RunTokenSteps:
     scope = scope_of(asked)
     stats = token_stats(run, scope, asked.series, SHOWN_PERCENTILES)
     if not stats.steps:
-        check_known(run, scope, asked.series)
+        token_index.check_known(run, scope, asked.series)
     names = ("tokens", "infinite", "samples", "mean", "sample_mean", "min", "max")
     columns = {"steps": _column(stats.steps, "step"), **{name: _column(stats.steps, name) for name in names}}
     columns |= {f"p{share:.0f}": [step.percentiles[share] for step in stats.steps] for share in SHOWN_PERCENTILES}
@@ -285,7 +275,7 @@ class RunTokenPositions(Struct, frozen=True, kw_only=True):
     tokens: list[int]
     means: list[Real | None]
     """Null for a bucket without tokens."""
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def token_positions_answer(run: OpenRun, asked: TokenPositionQuery) -> RunTokenPositions:
@@ -293,7 +283,7 @@ def token_positions_answer(run: OpenRun, asked: TokenPositionQuery) -> RunTokenP
     scope = scope_of(asked)
     _, curves, coverage = position_curves(run, scope, asked.series)
     if not curves:
-        check_known(run, scope, asked.series)
+        token_index.check_known(run, scope, asked.series)
     _, _, first, counts, means = curves[0] if curves else PositionCurve("", asked.step, [], [], [])
     return RunTokenPositions(
         series=asked.series, step=asked.step, first=first, tokens=counts, means=means, coverage=coverage
@@ -324,7 +314,7 @@ class RunTokenMasks(Struct, frozen=True):
     """Each rule that the series suffice for, what was recorded first."""
 
     rules: list[MaskSteps]
-    coverage: TokenCoverage
+    coverage: token_index.TokenCoverage
 
 
 def token_masks_answer(run: OpenRun, asked: TokenMaskQuery) -> RunTokenMasks:

@@ -27,17 +27,9 @@ from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.samples.listing import ROW_BITS
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows
+from rolloupe.query.search import worker
 from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
 from rolloupe.query.search.roles import Snippet
-from rolloupe.query.search.worker import (
-    TOGETHER_BYTES,
-    FoundRow,
-    SearchPart,
-    SearchWork,
-    Transcript,
-    search_parts,
-    transcripts_in,
-)
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """First and maximum number of rows per statement: the first hits need not wait for the last rows."""
@@ -134,9 +126,9 @@ class Found(NamedTuple):
     """Hits since the last yield, and the progress."""
 
     hits: list[Hit]
-    rows: list[FoundRow]  # hits that the search keeps and has not looked up
+    rows: list[worker.FoundRow]  # hits that the search keeps and has not looked up
     progress: SearchProgress
-    transcripts: Sequence[Transcript] = ()  # conversations of reports that no sample shows, up to the limit
+    transcripts: Sequence[worker.Transcript] = ()  # conversations of reports that no sample shows, up to the limit
 
 
 class SearchOptions(NamedTuple):
@@ -180,7 +172,7 @@ class Search(Iterator[Found]):
         self._most = None if options.limit is None else options.limit + options.reserve
         self._snapshot = run.snapshot()
         order, by_step = options.oldest_first, options.by_step
-        self._work = SearchWork(run, Pattern(text), stopped, oldest_first=order, by_step=by_step)
+        self._work = worker.SearchWork(run, Pattern(text), stopped, oldest_first=order, by_step=by_step)
         try:
             query = in_known_splits(self._snapshot, query)
         except NotFound:  # a split may exist in reports alone, without samples
@@ -193,10 +185,10 @@ class Search(Iterator[Found]):
         self._bytes = sum(size for *_, size in rows)
         self._known_bytes = sum(size * within // max(1, piece.rows) for piece, within, size in rows)
         self._passed = 0
-        self._transcripts: list[Transcript] = []
+        self._transcripts: list[worker.Transcript] = []
         self._found_transcripts = self._reports_done = self._reports_known = 0
-        self._waiting: list[FoundRow] = []
-        self._ahead: deque[tuple[list[SearchPart], Future[None]]] = deque()
+        self._waiting: list[worker.FoundRow] = []
+        self._ahead: deque[tuple[list[worker.SearchPart], Future[None]]] = deque()
         self._scoped = scoped(run, self._snapshot, query, pieces)
         self._told_s = time.monotonic()
         self._going = self._go()
@@ -212,7 +204,7 @@ class Search(Iterator[Found]):
         """Return the number of hits in each split and step since the last call; nothing unless they are counted."""
         return self._work.take_steps()
 
-    def look_up(self, rows: Sequence[FoundRow]) -> list[Hit]:
+    def look_up(self, rows: Sequence[worker.FoundRow]) -> list[Hit]:
         """Return the hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
         places = [RowPlace(row.piece, row.row) for row in rows]
         items = items_of(list_rows(self._run, self._snapshot, places))
@@ -257,14 +249,14 @@ class Search(Iterator[Found]):
             is_enough = len(self._ahead) >= MAX_AHEAD or rows >= AHEAD_ROWS
             if is_enough and len(self._ahead) >= 2 * threads():
                 return
-            batch: list[SearchPart] = []
+            batch: list[worker.SearchPart] = []
             size_bytes = 0  # small pieces together: handing one to another thread costs as much as searching it
-            while size_bytes < TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)):
-                batch.append(SearchPart(self._work, *due))
+            while size_bytes < worker.TOGETHER_BYTES and len(batch) < TOGETHER and (due := next(self._scoped, None)):
+                batch.append(worker.SearchPart(self._work, *due))
                 size_bytes += due[0].stop - due[0].start
             if not batch:
                 return
-            self._ahead.append((batch, pool().submit(search_parts, self._work, batch)))
+            self._ahead.append((batch, pool().submit(worker.search_parts, self._work, batch)))
 
     def _take(self) -> bool:
         """Take the hits of the first pieces; drop finished pieces. Return whether there were any hits."""
@@ -287,7 +279,7 @@ class Search(Iterator[Found]):
         due = yield from self._waited_for(pool().submit(self._due_reports))
         self._reports_known = len(due or ())
         for report in due or ():
-            transcripts = yield from self._waited_for(pool().submit(transcripts_in, self._work, report))
+            transcripts = yield from self._waited_for(pool().submit(worker.transcripts_in, self._work, report))
             if transcripts is None:
                 return
             most, limit = self._options.transcripts, self._options.limit

@@ -14,20 +14,10 @@ from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats
 from rolloupe.index.segments.columns import ColumnRef, sql_type
 from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.index.token_stats.files import WHOLE_STEP
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, names
 from rolloupe.query.engine.caches import AnswerCache, StepAnswers
 from rolloupe.query.engine.compile import CompiledQuery, discard_overlay, matching
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import (
-    DERIVED_NAMES,
-    is_annotated,
-    is_asked,
-    is_within,
-    moments_by_kind,
-    qualified,
-    reference,
-    unknown,
-)
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, finite_stats, quote
 from rolloupe.query.records import Discards, SampleQuery, SeriesPoint, Stats
 from rolloupe.query.run_tokens.token_index import indexed
@@ -49,7 +39,7 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
     """Return counts of discarded samples by split, step and reason; `eval` covers all evaluations together."""
     counts: dict[tuple[str, int, str], list[tuple[int, ...]]] = defaultdict(list)
     for name, step, reason, *numbers in _all(run):
-        if is_asked(name, split):
+        if names.is_asked(name, split):
             counts[split or name, step, reason].append(tuple(numbers))
     places = sorted(counts, key=lambda place: (place[0] != "train", *place))
     return [Discards(*place, *map(sum, zip(*counts[place], strict=True))) for place in places]
@@ -97,7 +87,7 @@ def discarded_among(run: OpenRun, split: str, step_min: int | None, step_max: in
     """Say in a sentence how many samples of some steps were discarded and count as well; empty for none."""
     by_step, steps = discarded_by_step(run), run.snapshot().steps
     scope = SampleQuery(step_min=step_min, step_max=step_max)
-    inside = [key for key in steps if is_asked(key[0], split) and is_within(scope, *key)]
+    inside = [key for key in steps if names.is_asked(key[0], split) and names.is_within(scope, *key)]
     count = sum(by_step.get(key, 0) for key in inside)
     words = f"{count:,} {'was' if count == 1 else 'were'} discarded, and {'counts' if count == 1 else 'count'} as well."
     return f"Of {sum(steps[key].rows for key in inside):,} samples {words}" if count else ""
@@ -130,7 +120,7 @@ class TrainedColumn:
     """A column of the trained samples by step, from step statistics and, unless `quick`, from annotations."""
 
     def __init__(self, run: OpenRun, snapshot: Snapshot, of: ColumnRef, *, quick: bool = False) -> None:
-        is_overridden = not quick and (is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
+        is_overridden = not quick and (names.is_annotated(snapshot, [of.column]) or snapshot.annotates_discarded)
         self._of = of
         self._annotated = annotated_moments(run, snapshot, of.column) if is_overridden else None
         self._discarded = None if quick else discarded_by_step(run)
@@ -138,7 +128,7 @@ class TrainedColumn:
     def moments(self, stats: StepStats) -> Moments:
         """The moments of a step."""
         if self._annotated is None:
-            return moments_by_kind(stats, self._of.kind).get(self._of.name, NONE)
+            return names.moments_by_kind(stats, self._of.kind).get(self._of.name, NONE)
         return self._annotated.get((stats.split, stats.step), NONE)
 
     def count(self, stats: StepStats) -> int:
@@ -170,7 +160,7 @@ def annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[Ste
 
 
 def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
-    is_overridden = is_annotated(snapshot, columns) or snapshot.annotates_discarded
+    is_overridden = names.is_annotated(snapshot, columns) or snapshot.annotates_discarded
     pieces, scores = (snapshot.annotations, snapshot.scores) if is_overridden else ((), ())
     return AnnotationOverlay(pieces, [*columns, "discarded"], scores=scores)
 
@@ -179,14 +169,14 @@ def by_step(snapshot: Snapshot, split: str) -> dict[int, list[StepStats]]:
     """The statistics of the selected splits, by step."""
     steps: dict[int, list[StepStats]] = defaultdict(list)
     for stats in snapshot.steps.values():
-        if is_asked(stats.split, split):
+        if names.is_asked(stats.split, split):
             steps[stats.step].append(stats)
     return steps
 
 
 def columns(run: OpenRun) -> list[str]:
     """The names that a list can sort by and a curve can show: fixed numbers, sample metrics, derived metrics."""
-    return [*CHARTED, *(qualified(name, "metric") for name in run.snapshot().metrics), *DERIVED_NAMES]
+    return [*CHARTED, *(names.qualified(name, "metric") for name in run.snapshot().metrics), *names.DERIVED_NAMES]
 
 
 def token_series_names(run: OpenRun) -> list[str]:
@@ -196,7 +186,7 @@ def token_series_names(run: OpenRun) -> list[str]:
 
 def sample_number(snapshot: Snapshot, name: str) -> ColumnRef | None:
     """The column behind a name, if it is a number of samples."""
-    of = reference(snapshot, name)
+    of = names.reference(snapshot, name)
     if of is None or of.kind in ("metric", "derived"):
         return of
     return of if of.kind == "fixed" and of.name in CHARTED else None
@@ -207,7 +197,7 @@ def _known_number(run: OpenRun, snapshot: Snapshot, name: str) -> ColumnRef:
     if of is None:
         series_names = token_series_names(run)
         also = f"; token series: {', '.join(series_names)}" if series_names else ""
-        raise BadQuery(f"{unknown('sample metric', name, columns(run))}{also}")
+        raise BadQuery(f"{names.unknown('sample metric', name, columns(run))}{also}")
     return of
 
 
@@ -303,7 +293,7 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
     """Return statistics of a token series by step, over the tokens with a value. Raises `BadQuery` for another name."""
     series_names = token_series_names(run)
     if name not in series_names:
-        raise unknown("token series", name, series_names)
+        raise names.unknown("token series", name, series_names)
     snapshot = run.snapshot()
     again = _moments_of_tokens(run, snapshot, name)
 

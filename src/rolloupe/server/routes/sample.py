@@ -16,19 +16,8 @@ from rolloupe.server import params
 from rolloupe.server.context import context_of
 from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
-from rolloupe.wire import to_wire
+from rolloupe.wire import samples, to_wire
 from rolloupe.wire.encoding import record_from
-from rolloupe.wire.samples import (
-    FindReply,
-    MemberPiece,
-    MembersReply,
-    MemberText,
-    RawReply,
-    SampleReply,
-    Span,
-    TextReply,
-    TurnsReply,
-)
 
 MAX_SPANS = 5000
 """Places to send; more places are only counted."""
@@ -68,7 +57,7 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequ
 async def sample(request: Request) -> Response:
     """`GET /api/runs/{run}/sample?id=&after=`."""
 
-    def make(run: OpenRun, key: SampleKey) -> SampleReply:
+    def make(run: OpenRun, key: SampleKey) -> samples.SampleReply:
         found, group = loaded(request, run, key)
         return to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
 
@@ -81,11 +70,11 @@ async def turns(request: Request) -> Response:
     until = params.integer(parameters, "until", -1, low=-1)
     start = params.integer(parameters, "from", 0, low=0)
 
-    def make(run: OpenRun, key: SampleKey) -> TurnsReply:
+    def make(run: OpenRun, key: SampleKey) -> samples.TurnsReply:
         found = loaded(request, run, key)[0].turns
         place = to_wire.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
         page = [to_wire.turn_view(turn) for turn in to_wire.page(found, place)]
-        return TurnsReply(turns=page, turn_from=place, turn_total=len(found))
+        return samples.TurnsReply(turns=page, turn_from=place, turn_total=len(found))
 
     return await answered(request, make)
 
@@ -94,10 +83,10 @@ async def raw(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record."""
     start = params.integer(request.query_params, "start", 0, low=0)
 
-    def make(run: OpenRun, key: SampleKey) -> RawReply:
+    def make(run: OpenRun, key: SampleKey) -> samples.RawReply:
         locator, record = query.raw(run, key)
         stop = block_end(record, start, RAW_BYTES)
-        return RawReply(
+        return samples.RawReply(
             source=to_wire.source_info(locator),
             text=record[start:stop].decode("utf-8", "replace"),
             size_bytes=len(record),
@@ -121,12 +110,12 @@ async def whole(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
     start = params.integer(request.query_params, "start", 0, low=0)
 
-    def make(run: OpenRun, key: SampleKey) -> TextReply:
+    def make(run: OpenRun, key: SampleKey) -> samples.TextReply:
         found = text.whole(query.sample(run, key))
         block = found.text[start : start + TEXT_CHARS]
         chars = len(found.text)
         stop = start + len(block)
-        return record_from(TextReply, found, text=block, chars=chars, start=min(start, chars), stop=stop)
+        return record_from(samples.TextReply, found, text=block, chars=chars, start=min(start, chars), stop=stop)
 
     return await answered(request, make)
 
@@ -156,10 +145,10 @@ async def find(request: Request) -> Response:
     return await answered(request, lambda run, key: places_of(wanted, loaded(request, run, key)[0], is_cased=is_cased))
 
 
-def places_of(wanted: str, sample: Sample, *, is_cased: bool) -> FindReply:
+def places_of(wanted: str, sample: Sample, *, is_cased: bool) -> samples.FindReply:
     """Return every place of a plain text, in reading order, in linear time."""
     pattern = re.compile(re.escape(wanted), 0 if is_cased else re.IGNORECASE)
-    spans: list[Span] = []
+    spans: list[samples.Span] = []
     total = 0
     for at, shown in to_wire.named_texts(sample):
         place = units = 0  # a browser counts UTF-16 units
@@ -168,8 +157,8 @@ def places_of(wanted: str, sample: Sample, *, is_cased: bool) -> FindReply:
             if len(spans) < MAX_SPANS:
                 start = units + utf16_length(shown[place : match.start()])
                 place, units = match.end(), start + utf16_length(match[0])
-                spans.append(Span(at=at, start=start, stop=units))
-    return FindReply(total=total, spans=spans)
+                spans.append(samples.Span(at=at, start=start, stop=units))
+    return samples.FindReply(total=total, spans=spans)
 
 
 CHARS = 20_000
@@ -194,7 +183,7 @@ async def members(request: Request) -> Response:
     max_chars = params.integer(parameters, "chars", CHARS, low=0, high=REPLY_CHARS)
     max_lead = params.integer(parameters, "lead", LEAD, low=0, high=REPLY_CHARS)
 
-    def make() -> MembersReply:
+    def make() -> samples.MembersReply:
         asked = (run.id, version, str(key), str(against), *map(str, only))
         compared = context.members.get_or_make(
             asked, lambda: query.compared(run, key, against, only, context.mask), chars_of
@@ -204,7 +193,7 @@ async def members(request: Request) -> Response:
         each = REPLY_CHARS // (len(compared.members) + is_away)
         chars, lead = min(max_chars, each), min(max_lead, each)
         return record_from(
-            MembersReply,
+            samples.MembersReply,
             compared,
             id=str(key),
             run=run.id,
@@ -225,7 +214,7 @@ def chars_of(compared: Compared) -> int:
     return sum(len(piece.text) for one in (*compared.members, compared.reference) for piece in one.pieces)
 
 
-def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> MemberText:
+def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> samples.MemberText:
     available = member.chars - member.left_out
     common = min(available, query.chars_before(member.pieces, compared.common))
     shared = available if member.parts_at is None else query.chars_before(member.pieces, member.parts_at)
@@ -236,7 +225,7 @@ def _answer(compared: Compared, member: GroupAnswer, chars: int, lead: int) -> M
     pieces = list(_windowed(member.pieces, (start, stop), (common, shared)))
     sent = sum(len(one.common) + len(one.shared) + len(one.own) for one in pieces)
     return record_from(
-        MemberText,
+        samples.MemberText,
         member,
         id=str(member.key),
         pieces=pieces,
@@ -259,7 +248,9 @@ def _verdict(member: GroupAnswer, *, is_self: bool, shared: int) -> str:
     return "ends" if shared == member.chars else "parts"
 
 
-def _windowed(pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]) -> Iterator[MemberPiece]:
+def _windowed(
+    pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple[int, int]
+) -> Iterator[samples.MemberPiece]:
     """Yield the characters of a window by piece, cut where `common` and `shared` end; counted over all pieces."""
     start, stop = window
     common, shared = marks
@@ -269,7 +260,7 @@ def _windowed(pieces: Sequence[TextPiece], window: tuple[int, int], marks: tuple
         if low < high:
             first, second = (min(high, max(low, mark - passed)) for mark in (common, max(common, shared)))
             common_text, shared_text, own = piece.text[low:first], piece.text[first:second], piece.text[second:high]
-            yield record_from(MemberPiece, piece, common=common_text, shared=shared_text, own=own)
+            yield record_from(samples.MemberPiece, piece, common=common_text, shared=shared_text, own=own)
         passed += len(piece.text)
 
 

@@ -15,35 +15,10 @@ from rolloupe.server import params, replies
 from rolloupe.server.context import Context, context_of
 from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
 from rolloupe.server.security.auth import NEXT, Gate, refuse_for_now
-from rolloupe.state import State
-from rolloupe.state.records import (
-    Change,
-    LocatedMark,
-    Mark,
-    Owner,
-    RunMark,
-    SampleMark,
-    Written,
-    located_samples,
-    marks_of,
-)
+from rolloupe.state import State, records
 from rolloupe.storage import both_places
-from rolloupe.wire import encoding
+from rolloupe.wire import encoding, session
 from rolloupe.wire.encoding import record_from
-from rolloupe.wire.session import (
-    CacheStats,
-    ConflictReply,
-    LoginReply,
-    LoginRequest,
-    MarkedReply,
-    MarkedSample,
-    StateChange,
-    StateItem,
-    StateOwner,
-    StateReply,
-    TicketReply,
-    TicketRequest,
-)
 
 CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
 KEEP = "Compare both versions, and keep one."
@@ -69,7 +44,7 @@ async def change(request: Request) -> Response:
     """`POST /api/state`."""
     context = context_of(request)
     library, store = await context.runs(request), await context.state(request)
-    state_change = await params.body_of(request, StateChange)
+    state_change = await params.body_of(request, session.StateChange)
     person = request.scope.get(PERSON)
     if person is not None:
         check_may(person, store, library, state_change)
@@ -77,12 +52,12 @@ async def change(request: Request) -> Response:
     written = await context.threads.quick(lambda: write(store, run, state_change))
     item = state_item(written.item)
     if written.is_conflict:
-        return replies.json_response(ConflictReply(error=CONFLICT, next=KEEP, item=item), 409)
+        return replies.json_response(session.ConflictReply(error=CONFLICT, next=KEEP, item=item), 409)
     context.events.state_changed(None if item.shared else item.by)
     return replies.json_response(item, headers={"cache-control": "no-store"})
 
 
-def check_may(person: Person, store: State, library: Runs, body: StateChange) -> None:
+def check_may(person: Person, store: State, library: Runs, body: session.StateChange) -> None:
     """Raise `Forbidden` for a change that requires a higher role, `NotFound` for a change to a hidden run."""
     if body.by not in ("", person.name) and not person.is_admin:
         raise Forbidden(f"only an admin removes what {body.by} shares")
@@ -100,12 +75,12 @@ async def marked(request: Request) -> Response:
     store = await context.state(request)
     before = params.integer(request.query_params, "before", params.INT64 - 1, low=0)
 
-    def make() -> MarkedReply:
+    def make() -> session.MarkedReply:
         page = store.before(store.owner(run) or "", before, MARKED)
-        marks = {mark.item.name: mark for mark in marks_of(page.items)}  # several people may mark a sample
+        marks = {mark.item.name: mark for mark in records.marks_of(page.items)}  # several people may mark a sample
         found = with_samples(run, [*marks.values()])
-        samples = [MarkedSample(name=mark.item.name, sample=sample) for mark, sample in found]
-        return MarkedReply(samples=samples, before=page.version if page.more else 0)
+        samples = [session.MarkedSample(name=mark.item.name, sample=sample) for mark, sample in found]
+        return session.MarkedReply(samples=samples, before=page.version if page.more else 0)
 
     return await context.replies.fresh(request, make)
 
@@ -116,8 +91,8 @@ def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.Samp
     The notes of several people of a team on a sample become one note, with their names.
     """
     owner = store.owner(run)
-    by_name: dict[str, list[LocatedMark]] = {}
-    for mark in marks_of(store.of(owner)) if owner else []:
+    by_name: dict[str, list[records.LocatedMark]] = {}
+    for mark in records.marks_of(store.of(owner)) if owner else []:
         if mark.is_bookmark:
             by_name.setdefault(mark.item.name, []).append(mark)
     names = iter(by_name.values())
@@ -128,19 +103,21 @@ def marked_samples(store: State, run: OpenRun) -> Iterator[tuple[str, query.Samp
             yield "\n\n".join(note if by == store.person else f"{by}: {note}" for by, note in notes), sample
 
 
-def with_samples(run: OpenRun, marks: Sequence[LocatedMark]) -> list[tuple[LocatedMark, query.SampleItem | None]]:
+def with_samples(
+    run: OpenRun, marks: Sequence[records.LocatedMark]
+) -> list[tuple[records.LocatedMark, query.SampleItem | None]]:
     """Return marks, each with its sample if the run still has it."""
-    return located_samples(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
+    return records.located_samples(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
 
 
-def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> StateReply:
+def state_reply(library: Runs, store: State, since: int, person: Person | None = None) -> session.StateReply:
     """Return the changes since a version, and their runs; a member of a team gets those of visible runs alone."""
     known, page = store.owners(), store.items(since, STATE_CHARS)
     owners = {store.owner(run): run.id for run in library.runs} if known else {}
     visible = [one for one in known if person is None or one.key in owners or sees(person, one)]
     keys = {"", *(one.key for one in visible)}
     items = [item for item in page.items if item.owner in keys]
-    return StateReply(
+    return session.StateReply(
         version=page.version,
         more=page.more,
         items=[state_item(item) for item in items if not item.shared],
@@ -148,13 +125,13 @@ def state_reply(library: Runs, store: State, since: int, person: Person | None =
         user="" if person is None else person.name,
         role="admin" if person is None else person.role.name.lower(),
         logout="" if person is None else person.logout,
-        owners=[record_from(StateOwner, one, owner=one.key, run=owners.get(one.key, "")) for one in visible],
+        owners=[record_from(session.StateOwner, one, owner=one.key, run=owners.get(one.key, "")) for one in visible],
         place=str(store.path) if person is None else "the server's state",
         trouble=reason_for(person, store.trouble),
     )
 
 
-def sees(person: Person, owner: Owner) -> bool:
+def sees(person: Person, owner: records.Owner) -> bool:
     """True if a person may see a marked run that is not open, by the path that it had.
 
     The text after a `#` may be the run's name within a file, or belong to the path.
@@ -163,34 +140,34 @@ def sees(person: Person, owner: Owner) -> bool:
     return all(person.may_see(both_places("#".join(words[: n + 1]))) for n in range(len(words)))
 
 
-def state_item(item: Mark) -> StateItem:
+def state_item(item: records.Mark) -> session.StateItem:
     """Convert an item to the browser's record."""
     value = item.value
     return record_from(
-        StateItem,
+        session.StateItem,
         item,
-        run_mark=value if isinstance(value, RunMark) else None,
-        sample_mark=value if isinstance(value, SampleMark) else None,
+        run_mark=value if isinstance(value, records.RunMark) else None,
+        sample_mark=value if isinstance(value, records.SampleMark) else None,
         setting=encoding.plain(value) if isinstance(value, dict) else None,
         by=item.person,
     )
 
 
-def write(store: State, run: OpenRun | None, body: StateChange) -> Written:
+def write(store: State, run: OpenRun | None, body: session.StateChange) -> records.Written:
     """Make a change. Raises `BadQuery` for an invalid one, `NotFound` for a sample that the run lacks."""
     values = [value for value in (body.run_mark, body.sample_mark, body.setting) if value is not None]
     if len(values) > 1:
         raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
-    value: RunMark | SampleMark | dict[str, object] | None = values[0] if values else None
-    if not isinstance(value, RunMark | SampleMark | dict | None):
+    value: records.RunMark | records.SampleMark | dict[str, object] | None = values[0] if values else None
+    if not isinstance(value, records.RunMark | records.SampleMark | dict | None):
         raise BadQuery("a setting must be an object")
-    if isinstance(value, SampleMark):
+    if isinstance(value, records.SampleMark):
         value = sample_mark(run, body.name, value)
-    change = Change(kind=body.kind, name=body.name, value=value, seen=body.seen, shared=body.shared, by=body.by)
+    change = records.Change(kind=body.kind, name=body.name, value=value, seen=body.seen, shared=body.shared, by=body.by)
     return store.write(change, run, body.owner)
 
 
-def sample_mark(run: OpenRun | None, sample: str, view: SampleMark) -> SampleMark:
+def sample_mark(run: OpenRun | None, sample: str, view: records.SampleMark) -> records.SampleMark:
     """Return a mark with the data that identifies its sample. If the run is not open, the mark stays as sent."""
     if run is None:
         return view
@@ -220,9 +197,11 @@ async def clear(request: Request) -> Response:
     return await context.replies.fresh(request, lambda: figures(context, library))
 
 
-def figures(context: Context, library: Runs) -> CacheStats:
+def figures(context: Context, library: Runs) -> session.CacheStats:
     """Return the figures of the cache, and the size of the index."""
-    return record_from(CacheStats, context.cache, index_bytes=library.index_bytes(), index_dir=str(library.index_dir))
+    return record_from(
+        session.CacheStats, context.cache, index_bytes=library.index_bytes(), index_dir=str(library.index_dir)
+    )
 
 
 async def events(request: Request) -> Response:
@@ -242,7 +221,7 @@ async def login(request: Request) -> Response:
     """Check a token and start a session."""
     gate = gate_of(request)
     try:
-        body = await params.body_of(request, LoginRequest)
+        body = await params.body_of(request, session.LoginRequest)
     except BadQuery as error:
         return replies.error_reply(400, str(error), 'Send {"token": "..."} as JSON.')
     is_right, wait_s = gate.check(body.token, request.scope)
@@ -250,13 +229,15 @@ async def login(request: Request) -> Response:
         return refuse_for_now(wait_s)
     if not is_right:
         return replies.error_reply(401, "that is not the token of this server", NEXT)
-    return replies.json_response(LoginReply(key=gate.page_key), headers={"set-cookie": gate.set_cookie(request.scope)})
+    return replies.json_response(
+        session.LoginReply(key=gate.page_key), headers={"set-cookie": gate.set_cookie(request.scope)}
+    )
 
 
 async def ticket(request: Request) -> Response:
     """Return a ticket that opens one address once: browsers send no header with a download."""
-    body = await params.body_of(request, TicketRequest)
-    reply = TicketReply(ticket=gate_of(request).ticket(body.address))
+    body = await params.body_of(request, session.TicketRequest)
+    reply = session.TicketReply(ticket=gate_of(request).ticket(body.address))
     return replies.json_response(reply, headers={"cache-control": "no-store"})
 
 

@@ -13,16 +13,6 @@ from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import (
-    Catalogue,
-    GroupPage,
-    Recurrence,
-    SampleItem,
-    SamplePage,
-    SampleQuery,
-    SplitSummary,
-    StepSummary,
-)
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.filter.nodes import Condition
 from rolloupe.query.filter.parser import conditions
@@ -45,9 +35,9 @@ class ListPlace(Struct, frozen=True, kw_only=True):
     is_discarded: bool = False
     """Only samples that were not trained on."""
 
-    def query(self, offset: int = 0, limit: int | None = None) -> SampleQuery:
+    def query(self, offset: int = 0, limit: int | None = None) -> query.SampleQuery:
         """Return the query of a page of the list. Raises `BadQuery` for a filter that cannot be read."""
-        return SampleQuery(
+        return query.SampleQuery(
             splits=(self.split,), step_min=self.step, step_max=self.step,
             trained=False if self.is_discarded else None,
             where=conditions(self.where) + ((Condition("env", "=", self.dataset),) if self.dataset else ()),
@@ -76,10 +66,10 @@ class RunState:
 
     version: str
     split: str
-    splits: list[SplitSummary]
-    steps: list[StepSummary]
+    splits: list[query.SplitSummary]
+    steps: list[query.StepSummary]
     """Of the split."""
-    catalogue: Catalogue
+    catalogue: query.Catalogue
     sorts: list[str]
     """The numbers to sort samples by: those with values in the split."""
     columns: list[str]
@@ -93,10 +83,10 @@ class RunState:
     _shown: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
-    def _by_step(self) -> dict[int, StepSummary]:
+    def _by_step(self) -> dict[int, query.StepSummary]:
         return {summary.step: summary for summary in self.steps}
 
-    def step(self, step: int) -> StepSummary | None:
+    def step(self, step: int) -> query.StepSummary | None:
         return self._by_step.get(step)
 
     @cached_property
@@ -116,12 +106,12 @@ class SampleAt(NamedTuple):
     place: ListPlace
     number: int
     total: int
-    item: SampleItem | None
+    item: query.SampleItem | None
     sample: Sample | None
     """None for an empty list."""
     members: Sequence[SampleKey] = ()
     note: str = ""
-    life: Sequence[Recurrence] = ()
+    life: Sequence[query.Recurrence] = ()
     """The steps of its split where its prompt appears; empty if there is no other, or they are not known yet."""
     version: str = ""
     """The version of the run at which the sample was read."""
@@ -138,7 +128,7 @@ class Session:
         self.run = run
         self.split = split
         """The split that a person named to begin with, perhaps before the run has it."""
-        self._pages: Lru[tuple[str, ListPlace, int], SamplePage] = Lru(KEPT_PAGES)
+        self._pages: Lru[tuple[str, ListPlace, int], query.SamplePage] = Lru(KEPT_PAGES)
 
     def first_place(self) -> ListPlace:
         """Return where to begin: the newest step of the named split, else of `train`, else of all evaluations.
@@ -180,7 +170,7 @@ class Session:
                 self.run.wait(LOOK_S)
         return self.open(self.first_place(), 0)
 
-    def page(self, place: ListPlace, number: int) -> SamplePage:
+    def page(self, place: ListPlace, number: int) -> query.SamplePage:
         """Return the page of a list that has sample `number`. Raises as `query.samples`."""
         offset = number // PAGE * PAGE
         key = (self.run.version, place, offset)
@@ -191,7 +181,7 @@ class Session:
             self._pages.put(key, page)
         return page
 
-    def groups(self, place: ListPlace, number: int, around: SampleKey | None = None) -> GroupPage:
+    def groups(self, place: ListPlace, number: int, around: SampleKey | None = None) -> query.GroupPage:
         """Return the page of a list of groups that has group `number`, or the group of a sample. Raises as `page`."""
         wanted = query.with_length(self.run, place.query(number // PAGE * PAGE, PAGE))
         return query.groups_page(self.run, wanted, ["reward"], around)
@@ -213,7 +203,7 @@ class Session:
         sample, members = query.sample_and_group(self.run, item.key)
         return SampleAt(place, number, page.total, item, sample, members, life=self._life(sample), version=version)
 
-    def _life(self, sample: Sample) -> Sequence[Recurrence]:
+    def _life(self, sample: Sample) -> Sequence[query.Recurrence]:
         """Return the steps of a split where a prompt appears, unless the first answer about the run would wait."""
         prompt = sample.row.prompt_hash
         if (query.count_steps(self.run, prompt) or 0) < 2:
