@@ -5,6 +5,7 @@ anything else as the name of its type. Loads only the standard library.
 """
 
 import contextlib
+import fcntl
 import json
 import math
 import os
@@ -65,11 +66,6 @@ def listed(value: Any) -> Any:
 def _number(value: float, nan: bool) -> float | None:
     return float(value) if nan or math.isfinite(value) else None
 
-
-try:
-    import fcntl
-except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
 
 TAIL_BYTES = 2**16
 
@@ -151,8 +147,7 @@ class Lines:
 def is_taken(handle: int, *, is_shared: bool = False) -> bool:
     """Lock a file, perhaps shared; True if another process holds the lock. Some network file systems have no locks."""
     try:
-        if fcntl is not None:
-            fcntl.flock(handle, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        fcntl.flock(handle, (fcntl.LOCK_SH if is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except BlockingIOError:
         return True
     except OSError:

@@ -493,8 +493,7 @@ def _after_fork() -> None:
         recorder.forked()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def _place(record: Mapping[str, Any]) -> str:

@@ -1,6 +1,7 @@
 """Writes to disk: whole files renamed into place, and lines appended so that a torn end costs only its line."""
 
 import contextlib
+import fcntl
 import math
 import os
 import secrets
@@ -47,10 +48,8 @@ JUST_CREATED_S = 5.0
 def _locked(file: BinaryIO) -> bool:
     """Take the lock of a file until it is closed; False if another process has it, or the system has no locks."""
     try:
-        import fcntl
-
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
+    except OSError:
         return False
     return True
 
@@ -69,9 +68,7 @@ def alone_in(folder: Path, waits_s: float = math.inf) -> Iterator[bool]:
     """
     is_alone = True
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ImportError, OSError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             handle = os.open(folder, os.O_RDONLY)
             stack.callback(os.close, handle)  # closing it releases the lock
             end = time.monotonic() + waits_s

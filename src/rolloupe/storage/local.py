@@ -7,6 +7,7 @@ Opening never blocks, because a pipe without a writer would block for ever.
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
 from collections.abc import Iterator
@@ -14,12 +15,7 @@ from typing import BinaryIO
 
 from rolloupe.model import Location
 
-try:
-    import fcntl
-
-    GETPATH: int | None = getattr(fcntl, "F_GETPATH", None)
-except ImportError:
-    GETPATH = None
+GETPATH: int | None = getattr(fcntl, "F_GETPATH", None)
 
 DESCRIPTORS = "/proc/self/fd"
 MAX_PATH_BYTES = 1024
@@ -28,7 +24,7 @@ MAX_PATH_BYTES = 1024
 TRIES = 3
 """How often to open a file that is replaced while it is opened."""
 
-_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY
 
 
 def is_below(path: str, root: str) -> bool:
@@ -110,11 +106,8 @@ def _path_of(descriptor: int, path: str) -> str:
 def _state_without_links(path: str) -> os.stat_result:
     """Return the state of the file at an absolute path. Raises OSError if a part of the path is a link by now.
 
-    `lstat` alone checks the last part only, and follows a link swapped in for a folder above. It has to suffice on
-    systems that cannot open folders (Windows).
+    `lstat` alone checks the last part only, and follows a link swapped in for a folder above.
     """
-    if os.stat not in os.supports_dir_fd:
-        return os.lstat(path)
     *folders, name = path.lstrip(os.sep).split(os.sep)
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY
     descriptor = os.open(os.sep, flags)

@@ -11,6 +11,7 @@ import inspect
 import json
 import math
 import os
+import resource
 import signal
 import sys
 import traceback
@@ -18,11 +19,6 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-
-try:
-    import resource
-except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
 
 MAX_REASON_CHARS = 300
 MAX_TAG_CHARS = 200
@@ -71,15 +67,14 @@ def time_of(samples: int, limit_s: float) -> float:
 
 def limit(memory_bytes: int) -> None:
     """Set the limits of the whole process; each call sets its own time limit."""
-    if resource is not None:
-        for which, most in (
-            (resource.RLIMIT_AS, memory_bytes),
-            (resource.RLIMIT_FSIZE, FILE_BYTES),
-            (resource.RLIMIT_CORE, 0),
-        ):
-            _, hard = resource.getrlimit(which)
-            bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
-            resource.setrlimit(which, (bound, bound))
+    for which, most in (
+        (resource.RLIMIT_AS, memory_bytes),
+        (resource.RLIMIT_FSIZE, FILE_BYTES),
+        (resource.RLIMIT_CORE, 0),
+    ):
+        _, hard = resource.getrlimit(which)
+        bound = most if hard == resource.RLIM_INFINITY else min(most, hard)
+        resource.setrlimit(which, (bound, bound))
 
 
 def load(path: str, name: str) -> Any:
@@ -276,11 +271,10 @@ class Grader:
 def _begin(limit_s: float) -> None:
     """Start the clocks of a call: an alarm, and a limit of processor time for code that no alarm interrupts."""
     signal.setitimer(signal.ITIMER_REAL, limit_s)
-    if resource is not None:
-        used = resource.getrusage(resource.RUSAGE_SELF)
-        soft = math.ceil(used.ru_utime + used.ru_stime + limit_s) + 1
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    soft = math.ceil(used.ru_utime + used.ru_stime + limit_s) + 1
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (soft if hard == resource.RLIM_INFINITY else min(soft, hard), hard))
 
 
 def main(options: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import itertools
 import os
 import queue
 import random
+import resource
 import socket
 import stat
 import struct
@@ -227,8 +228,4 @@ def memory_bytes() -> int:
     """Return the memory of this process; on systems that do not tell, the most that it ever had."""
     with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as file:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    with contextlib.suppress(ImportError):
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-    return 0
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
