@@ -18,12 +18,11 @@ from msgspec.structs import replace
 
 from rolloupe import storage
 from rolloupe.errors import NotRecognised, UnreadablePath, words_of
-from rolloupe.formats import unreadable
+from rolloupe.formats import token_texts, unreadable
 from rolloupe.formats.base import Format
 from rolloupe.formats.curve_files import ALONE, OF_TRACKERS, UNSEEN, has_more_splits, hosts_of, usual_tables
 from rolloupe.formats.reading.files import FolderEntry, alone, entries, forget, is_utf8, listing_once, stem, why_shut
 from rolloupe.formats.registry import BUILT_IN, all_formats, by_name, other_formats
-from rolloupe.formats.token_texts import TokenizerChoice
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, TokenizerFile
 from rolloupe.storage import is_file
 
@@ -76,7 +75,7 @@ def discover(
     Raises `UnreadablePath` for a path or tokenizer that is missing or may not be read, and `NotRecognised` if
     the requested format does not exist or reads nothing there. A field map applies to the generic format.
     """
-    choice = TokenizerChoice(reading)
+    choice = token_texts.TokenizerChoice(reading)
     is_forced = bool(reading.format or reading.fields)
     asked = [by_name(reading.format)] if reading.format else all_formats()
     formats = [reader for reader in asked if reading.format or reader.takes_field_map or not reading.fields]

@@ -300,12 +300,10 @@ class _Attachments:
 
 def _sample_at(members: Members, name: str) -> Record:
     """The record of a sample that is one member, or a folder with `sample.json`. Raises `Unusable` and OSError."""
-    return parse(members.read(name)) if _SAMPLE.fullmatch(name) else _sample_in_chunks(members, name)
-
-
-def _sample_in_chunks(members: Members, shell: str) -> Record:
-    folder = os.path.dirname(shell)
-    record = parse(members.read(shell))
+    record = parse(members.read(name))
+    if _SAMPLE.fullmatch(name):
+        return record
+    folder = os.path.dirname(name)
     if data := members.read(f"{folder}/metadata.json"):
         record["metadata"] = parse(data)
     if refs := record.pop("message_refs", None):

@@ -14,8 +14,7 @@ import msgspec
 import numpy as np
 
 from rolloupe import text, tokens
-from rolloupe.formats.generic import row_tokens
-from rolloupe.formats.generic.rows import LineRows
+from rolloupe.formats.generic import row_tokens, rows
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.peek import first_looks
@@ -36,7 +35,7 @@ _TELLING = {"response_tokens", "ref_response", "ref_logprobs", "values", "token_
 """A row must have one of these keys: the board's other keys occur in any log."""
 
 
-class RLLoggingBoard(LineRows):
+class RLLoggingBoard(rows.LineRows):
     """Token-level JSON lines for RLLoggingBoard."""
 
     name = "rl_logging_board"

@@ -5,10 +5,8 @@ from collections.abc import Collection, Iterable
 
 from rolloupe import text
 from rolloupe.formats.base import Format
-from rolloupe.formats.generic import hints
+from rolloupe.formats.generic import hints, rows, shapes
 from rolloupe.formats.generic.keys import has_sample, has_text, roles_of
-from rolloupe.formats.generic.rows import TABLES, first_rows
-from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading.documents import beginning
 from rolloupe.formats.reading.files import JSONL, FolderEntry, is_passed_over, plain_name, while_unchanged, why_shut
 from rolloupe.formats.reading.line_reader import MAX_LFS_POINTER_BYTES, why_no_text
@@ -197,7 +195,7 @@ def reason_for(name: str, location: Location, *, is_named: bool = False) -> str 
         if ending == ".json"
         else why_no_rows(location) or why_unread(location)
     )
-    own = own or (_of_rows(location, is_named=is_named) if ending in TABLES else None)
+    own = own or (_of_rows(location, is_named=is_named) if ending in rows.TABLES else None)
     if ending in _UNTOLD:
         if not any(has_sample(record, roles_of(record)) for record in look(location).objects):
             return None
@@ -255,10 +253,10 @@ def _named_by(keys: Collection[str], kinds: dict[str, str]) -> str | None:
 
 def _of_rows(location: Location, *, is_named: bool) -> str | None:
     """Why no run has a table or a document; None if it has no texts and numbers, and nobody named it."""
-    if not (records := first_rows(location)):
+    if not (records := rows.first_rows(location)):
         return None
     try:
-        samples_in(records[0])
+        shapes.samples_in(records[0])
     except Unusable as error:
         return f"its rows cannot be read: {error}"
     has_texts = any(has_text(record, roles_of(record)) or _has_prose(record) for record in records)

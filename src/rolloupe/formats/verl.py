@@ -17,10 +17,8 @@ from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import files, jsonl, peek
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.jsonl import PromptRuns
-from rolloupe.formats.reading.peek import first_records, look
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_text
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
@@ -32,7 +30,7 @@ MAX_CONFIG_BYTES = 2**20
 _STEP = re.compile(r"(?:(?:global_?)?steps?_?)?[0-9]{1,15}", re.IGNORECASE)
 
 
-class Verl(NamedRows, PromptRuns):
+class Verl(NamedRows, jsonl.PromptRuns):
     """Rollouts of verl."""
 
     name = "verl"
@@ -51,12 +49,12 @@ class Verl(NamedRows, PromptRuns):
         first, *_ = locations
         is_named = _STEP.fullmatch(files.stem(os.path.basename(first.path))) is not None
         required = {*OWN} if is_named else {*OWN, "step"}
-        fits = any(record.keys() >= required and "rollout_id" not in record for record in first_records(locations))
+        fits = any(record.keys() >= required and "rollout_id" not in record for record in peek.first_records(locations))
         return fits and (is_named or first.path == first.root)
 
     def reason(self, locations: Sequence[Location]) -> str:
         groups = "no group is stored: equal prompts that follow each other are inferred to be one"
-        if any("uid" in record for record in first_records(locations)):
+        if any("uid" in record for record in peek.first_records(locations)):
             groups = "groups are the beginnings of uid"
         reason = f"{files.file_count(locations)} named by a step, rows have input, output and score; {groups}"
         folder = os.path.dirname(locations[0].path)
@@ -186,7 +184,7 @@ def _overwritten(listed: list[files.FolderEntry]) -> set[str]:
 @lru_cache(maxsize=20_000)
 def _first_prompts(location: Location, inode: int) -> tuple[str, int]:  # noqa: ARG001
     """Return the first prompt of a file and how often it follows itself at its beginning. Raises `LookupError`."""
-    prompts = [parsers.joined(record.get("input")) for record in look(location).objects]
+    prompts = [parsers.joined(record.get("input")) for record in peek.look(location).objects]
     if not prompts:
         raise LookupError
     return parsers.digest(prompts[0]), sum(1 for _ in takewhile(prompts[0].__eq__, prompts))

@@ -19,13 +19,9 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import arguments as read
-from rolloupe.record import launches
+from rolloupe.record import background, folder, launches, open_steps
 from rolloupe.record.arguments import Arguments, Decode, given_of, name, number, samples_of, step_of
-from rolloupe.record.background import Background, QueuedLine
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
-from rolloupe.record.folder import CHECKPOINTS, Folder, code_diff
-from rolloupe.record.launches import Launch
-from rolloupe.record.open_steps import OpenSample, OpenSteps
 from rolloupe.record.plain import jsonable, word
 from rolloupe.record.token_series import Array, counts_of, lengths_of, uneven, weight
 from rolloupe.record.upload import Upload
@@ -76,7 +72,7 @@ class Recorder:
     ) -> None:
         if on_full not in ("drop", "block"):
             raise ValueError(f"on_full is 'drop' or 'block', not {on_full!r}")
-        self._folder = Folder(path)
+        self._folder = folder.Folder(path)
         self._reward_range = read.range_of(reward_range)
         self._ranges = {"reward_range": self._reward_range, "metric_ranges": read.metric_ranges_of(metric_ranges)}
         self._wanted = launches.wanted_name(producer)
@@ -90,7 +86,7 @@ class Recorder:
             note = f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
             self.trouble.say(note)
         self._folder.make(self._ranges)
-        self._launch = Launch(self._folder.path)
+        self._launch = launches.Launch(self._folder.path)
         self._launched: int | None = None
         self._ranks = launches.ranks(producer)
         self._unkept: Callable[[], None] | None = None
@@ -102,16 +98,16 @@ class Recorder:
         if config is not None:
             self._keep_config(config)
         if code is not None:
-            self._keep(lambda: self._folder.code(code_diff(code)))
+            self._keep(lambda: self._folder.code(folder.code_diff(code)))
         self.trouble.tell()
 
     def _begin(self) -> None:
         """Take a name that no live process has, and start writing in this process."""
         self._pid = os.getpid()
-        self._steps = OpenSteps(self._reward_range)
+        self._steps = open_steps.OpenSteps(self._reward_range)
         for producer in launches.names(self._wanted):
             self.producer = producer
-            self._background = Background(
+            self._background = background.Background(
                 self._folder.path, producer, capacity_bytes=self._capacity, block=self._block,
                 seen=self._steps.seen, trouble=self.trouble,
             )  # fmt: skip
@@ -230,7 +226,7 @@ class Recorder:
             ids, trouble = arrays.get("token_ids"), self.trouble
             from_given = partial(read.alternatives, ids=ids, strings=pieces, lengths=lengths, trouble=trouble, step=at)
             record["top_logprobs"] = take("top_logprobs", from_given, top_logprobs)
-        open_sample = OpenSample((at, split), lengths if is_known else frozenset())
+        open_sample = open_steps.OpenSample((at, split), lengths if is_known else frozenset())
         match self._steps.add(record["uid"], open_sample, record["group"], record["index"]):
             case "uid":
                 message = f"two samples have the uid {record['uid']!r}: later annotations apply to both"
@@ -253,9 +249,9 @@ class Recorder:
             self.trouble.report(UNEVEN, len(odd), first=f"{wrong} where {fits} fit, of {place}")
         nothing: list[object] = [{}, []] if kind == "annotations" else [{}, [], ""]  # "" withdraws a discard
         line = {key: value for key, value in record.items() if value is not None and value not in nothing}
-        self._queue(QueuedLine(kind, line, arrays, weight(line)))
+        self._queue(background.QueuedLine(kind, line, arrays, weight(line)))
 
-    def _queue(self, item: QueuedLine) -> None:
+    def _queue(self, item: background.QueuedLine) -> None:
         self._background.put(item)
 
     @guarded(list[str], loses="lists of samples")
@@ -301,7 +297,7 @@ class Recorder:
 
     def _put_metrics(self, step: int | None, values: dict[str, float], sums: dict[str, list[float]]) -> None:
         record = {"step": step, "time": time.time(), "values": values, **({"sums": sums} if sums else {})}
-        self._background.put(QueuedLine("metrics", record, {}, weight(record)))
+        self._background.put(background.QueuedLine("metrics", record, {}, weight(record)))
 
     @guarded(lambda: None, loses="annotations")
     def annotate(
@@ -364,7 +360,7 @@ class Recorder:
             "name": word(name), "step": at, "paths": Arguments(self.trouble, at).words("paths", paths),
             "loop_state": jsonable(loop_state or {}), "time": time.time(),
         }  # fmt: skip
-        self._folder.append(CHECKPOINTS, record)
+        self._folder.append(folder.CHECKPOINTS, record)
 
     def last_checkpoint(self) -> Checkpoint | None:
         """Return the last recorded checkpoint; its `extra` holds the loop state."""

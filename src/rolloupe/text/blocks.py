@@ -12,8 +12,7 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 from rolloupe.model import Part, PartKind
-from rolloupe.text import images
-from rolloupe.text.tool_calls import call_of, call_to, decoded_result
+from rolloupe.text import images, tool_calls
 
 
 class Delimiters:
@@ -167,7 +166,7 @@ def _stripped(text: str) -> list[Part]:
         stop = len(text) if after is None else after.start()
         inner, raw = text[header.end() : stop], text[header.start() : stop]
         if header["to"]:
-            call = call_to(header["to"], header[0], inner)
+            call = tool_calls.call_to(header["to"], header[0], inner)
             pieces.append(Part(kind="tool_call", text=inner.strip("\n"), raw=raw, call=call, closed=not call.error))
         elif header["channel"] == "analysis":
             pieces.append(Part(kind="think", text=inner.strip("\n"), raw=raw))
@@ -241,7 +240,7 @@ def _message(marked: _MarkedText, number: int, position: int, role: str, pieces:
     inner = text[token.stop : stop]
     if later and tokens[end].word in _ENDS_OF_MESSAGES:
         stop, end = tokens[end].stop, end + 1
-    call = call_to(recipient, token.word, inner) if is_call else None
+    call = tool_calls.call_to(recipient, token.word, inner) if is_call else None
     closed = bool(later) or (call is not None and not call.error)
     kind: PartKind = "tool_call" if is_call else "think"
     pieces.append(Part(kind=kind, text=inner.strip("\n"), raw=text[begin:stop], call=call, closed=closed))
@@ -249,8 +248,8 @@ def _message(marked: _MarkedText, number: int, position: int, role: str, pieces:
 
 
 def _block(kind: PartKind, inner: str, raw: str, *, closed: bool) -> Part:
-    call = call_of(inner) if kind == "tool_call" else None
-    text = decoded_result(inner.strip("\n")) if kind == "tool_result" else inner.strip("\n")
+    call = tool_calls.call_of(inner) if kind == "tool_call" else None
+    text = tool_calls.decoded_result(inner.strip("\n")) if kind == "tool_result" else inner.strip("\n")
     return Part(kind=kind, text=text, raw=raw, call=call, closed=closed)
 
 

@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from rolloupe.model import Part, ToolCall
-from rolloupe.text import images
+from rolloupe.text import images, templates
 from rolloupe.text.blocks import THINK_ENDS, parts
-from rolloupe.text.templates import ROLES
 from rolloupe.text.tool_calls import ARGUMENTS, NAMES, call_of, call_text, decoded_result, from_object, id_of
 from rolloupe.text.visible import clean
 
@@ -53,7 +52,7 @@ _TYPES_OF_MESSAGES = {"human": "user", "ai": "assistant", "AIMessageChunk": "ass
 }
 """LangChain names the role of a message in its type."""
 
-_ROLES = ROLES | {
+_ROLES = templates.ROLES | {
     "gpt": "assistant", "chatgpt": "assistant", "chatbot": "assistant", "agent": "assistant", "developer": "developer",
     "function_call": "assistant", "tool_call": "assistant", "function_response": "tool", "tool_result": "tool",
 }  # fmt: skip

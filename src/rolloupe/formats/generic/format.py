@@ -8,15 +8,11 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from rolloupe.formats.generic import rows
+from rolloupe.formats.generic import row_tokens, rows, shapes
 from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
-from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import LOOKED, samples_in
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import documents, files, jsonl
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.field_map import Fields
-from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import MAX_FILES, Peek, first_looks, look, look_at
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
@@ -35,7 +31,7 @@ _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
 
-class Generic(ByEnding, rows.AnyRows, JsonlFormat):
+class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
     """JSON lines with text and a score."""
 
     name = "generic"
@@ -145,7 +141,7 @@ def _samples(
 ) -> list[Record]:
     """The first samples of a record; if the record is too long to be seen whole, the score may follow its text."""
     try:
-        found = samples_in(record, named)[:LOOKED]  # the first may be a failed try
+        found = shapes.samples_in(record, named)[: shapes.LOOKED]  # the first may be a failed try
     except Unusable:
         return []
     fits = fits if is_whole else has_text
@@ -237,7 +233,7 @@ def _answers_in(location: Location, named: Fields, forced: bool) -> tuple[tuple[
 
 @files.while_unchanged(KEPT_FILES, errors=(OSError,), otherwise=False)
 def _has_ids(location: Location) -> bool:
-    return any(map(holds_ids, _beginning(location).objects))
+    return any(map(row_tokens.holds_ids, _beginning(location).objects))
 
 
 def _with_unscored(

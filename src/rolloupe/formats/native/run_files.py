@@ -22,10 +22,9 @@ from numpy.typing import NDArray
 
 from rolloupe import text, tokens
 from rolloupe.errors import SourceChanged
-from rolloupe.formats.reading import trainer_files
+from rolloupe.formats.reading import line_reader, trainer_files
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import files, links_of, stem, while_unchanged
-from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.records import Record, Unusable
 from rolloupe.formats.reading.tables.parquet_files import RowGroup, row_groups
 from rolloupe.formats.reading.trainer_files import MergedMetrics, MetricLines, lines_of, lines_so_far, records
@@ -105,7 +104,7 @@ def _at(source: Source, places: list[Locator], uid: str, raw: Raw) -> list[Annot
     lines = []
     for place in places:
         try:
-            record = parse(strip_bom(raw(source, place), place.start))
+            record = line_reader.parse(line_reader.strip_bom(raw(source, place), place.start))
         except (SourceChanged, Unusable):
             return None
         if parsers.name(record.get("uid")) != uid:
@@ -198,7 +197,7 @@ def _dropped(location: Location) -> tuple[str, ...]:
     for line in lines_of(location):
         if DROPPED.encode() in line:
             with contextlib.suppress(Unusable):
-                values = parsers.as_dict(parse(line).get("values"))
+                values = parsers.as_dict(line_reader.parse(line).get("values"))
                 count = parsers.count(values.get(DROPPED)) or last
                 total, last = total + (last if count < last else 0), count
     total += last

@@ -19,12 +19,8 @@ import numpy as np
 
 from rolloupe import model, text, tokens
 from rolloupe.formats.base import Annotations
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import arrays, files, jsonl, line_reader, peek
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.peek import Peek, first_looks, first_records, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.reading.value_parsers import as_dict
@@ -93,7 +89,7 @@ _READ: dict[str, Callable[[Any], object]] = {
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
 
 
-class PrimeRL(JsonlFormat):
+class PrimeRL(jsonl.JsonlFormat):
     """Token exports of prime-rl."""
 
     name = "prime_rl"
@@ -102,11 +98,11 @@ class PrimeRL(JsonlFormat):
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         links = link_root or str(path.resolve())
         if files.is_one_file(path):
-            fits = forced or _fits([look(files.alone(path))])
+            fits = forced or _fits([peek.look(files.alone(path))])
             return [self._run(path, path, f"one file{ROWS}", "")] if fits else []
         for folder in (path, path / EXPORTS):
             ranks = _rank_files(str(folder), links)
-            looks = [*first_looks([location for location, _ in ranks]).values()]
+            looks = [*peek.first_looks([location for location, _ in ranks]).values()]
             named = folder.name == EXPORTS and (forced or not looks)
             if ranks and (named or _fits(looks)):
                 steps = {step for _, step in ranks if step is not None}
@@ -232,7 +228,7 @@ class PrimeRL(JsonlFormat):
         """See `JsonlFormat`: reads ids as an array, too."""
         if run.reading.fields:
             return super().reading_tokens(run, source, annotations)
-        parse_ = Cutter(parse, lambda key: key != "tokens").parse
+        parse_ = arrays.Cutter(line_reader.parse, lambda key: key != "tokens").parse
         return lambda data, _: tokens_of(parse_(data))
 
     def step_states(self, run: model.RunInfo) -> dict[tuple[str, int], str]:
@@ -257,7 +253,7 @@ def _ranks(listed: list[files.FolderEntry]) -> list[model.Location]:
     return [entry.location for entry in listed if _RANK.fullmatch(files.plain_name(entry.name))]
 
 
-def _fits(looks: list[Peek]) -> bool:
+def _fits(looks: list[peek.Peek]) -> bool:
     return any(record.keys() >= _TELLING for seen in looks for record in seen.objects)
 
 
@@ -270,7 +266,7 @@ def _state(folder: str, links: str) -> str:
     if any(entry.name == STABLE for entry in listed):
         return ""
     paths = _ranks(listed)
-    keys = {key for record in first_records(paths) for key in record}
+    keys = {key for record in peek.first_records(paths) for key in record}
     if not keys or ("training_mode" in keys and "export_step" not in keys):  # before #2641 there was no STABLE
         return ""
     changed_s = 0.0

@@ -15,13 +15,9 @@ import msgspec
 from rolloupe import model
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.prime_rl import episodes
-from rolloupe.formats.prime_rl.episodes import Branch
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import files, jsonl, line_reader, peek
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.value_parsers import as_dict, as_list
 from rolloupe.storage import is_file, is_folder
@@ -41,7 +37,7 @@ _QUIET = {"nodes", "version", "is_completed", "ok", "is_timeout", "mm_token_type
 _NOT_LOGGED = {"message", "token_ids", "mask", "is_content", "sampled", "parent", *episodes.COMPACT}
 
 
-class PrimeRLTraces(JsonlFormat):
+class PrimeRLTraces(jsonl.JsonlFormat):
     """Trace streams of prime-rl."""
 
     name = "prime_rl_traces"
@@ -53,12 +49,12 @@ class PrimeRLTraces(JsonlFormat):
         links = link_root or str(path.resolve())
         if files.is_one_file(path):
             named = path.parent.name == STREAM or files.stem(path.name) == STREAM
-            fits = forced or (named and _fits([look(files.alone(path))]))
+            fits = forced or (named and _fits([peek.look(files.alone(path))]))
             return [self._run(path, path, "one file, rows have traces", "")] if fits else []
         for folder in (path / MONITORS / TRACES, path):
             chunks = _stream_files(str(folder), links)
             placed = folder != path or (folder.name == TRACES and is_folder(folder / ANNOTATIONS))
-            if chunks and (forced or placed or _fits(first_looks([entry.location for entry in chunks]).values())):
+            if chunks and (forced or placed or _fits(peek.first_looks([entry.location for entry in chunks]).values())):
                 number = f"{len(chunks)} chunk{'s' if len(chunks) > 1 else ''} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
         is_forced = forced and files.files(str(path), links)
@@ -147,7 +143,7 @@ class PrimeRLTraces(JsonlFormat):
         self, run: model.RunInfo, source: model.Source, annotations: Annotations
     ) -> Callable[[bytes, model.Locator], SampleTokens]:
         lines = self.lines_at(run, chain.from_iterable(annotations.values()))
-        newer = {place: parse(data) for place, data in lines.items()}
+        newer = {place: line_reader.parse(data) for place, data in lines.items()}
 
         def read(data: bytes, place: model.Locator) -> SampleTokens:
             record, row = self._parsed(run, source, data, place)
@@ -204,11 +200,11 @@ def _annotation_folder(run: model.RunInfo) -> str | None:
     return None if around is None else str(around / ANNOTATIONS)
 
 
-def _fits(looks: Iterable[Peek]) -> bool:
+def _fits(looks: Iterable[peek.Peek]) -> bool:
     return any(episodes.is_episode(record) for seen in looks for record in seen.objects)
 
 
-def _branch(record: Record, part: str) -> Branch:
+def _branch(record: Record, part: str) -> episodes.Branch:
     return next(branch for branch in episodes.branches_of(record)[0] if branch.part == part)
 
 
@@ -247,7 +243,7 @@ def _row_of_trace(episode: Record, trace: Record, start: int, length: int) -> mo
     return row
 
 
-def _row(source: model.Source, branch: Branch, of_trace: model.SampleRow) -> model.SampleRow:
+def _row(source: model.Source, branch: episodes.Branch, of_trace: model.SampleRow) -> model.SampleRow:
     prompt, response = episodes.texts_of(branch)
     prompt_tokens, response_tokens, total_tokens = episodes.counts_of(branch)
     return msgspec.structs.replace(
@@ -312,7 +308,7 @@ def _filled(record: Record, without: set[str]) -> Record:
     return {k: parsers.showable(v) for k, v in record.items() if k not in without and v not in ({}, [], None)}
 
 
-def _notes(episode: Record, branch: Branch) -> list[str]:
+def _notes(episode: Record, branch: episodes.Branch) -> list[str]:
     """Return the messages of errors, and notes on what is left out."""
     errors = as_list(branch.trace.get("errors")) or as_list(episode.get("errors"))
     notes = [

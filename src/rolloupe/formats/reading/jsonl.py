@@ -13,10 +13,8 @@ from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
 
 from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample
-from rolloupe.formats.reading import line_reader
+from rolloupe.formats.reading import files, line_reader, peek
 from rolloupe.formats.reading.arrays import Cutter
-from rolloupe.formats.reading.files import JSONL
-from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable, row_at
 from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.lru import Lru
@@ -55,10 +53,10 @@ class JsonlFormat(RecordFormat):
     """A format of JSON lines: a record is the object of a line, and a sample's place is its byte offset."""
 
     splittable = True
-    suffixes: ClassVar[tuple[str, ...]] = JSONL
+    suffixes: ClassVar[tuple[str, ...]] = files.JSONL
 
     def first_records(self, some: Sequence[Location]) -> list[Record]:
-        return first_records(some)
+        return peek.first_records(some)
 
     def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
         return self.scanned(run, source, start, stop, lambda _record, _row: None)

@@ -15,11 +15,9 @@ from msgspec.structs import replace
 
 from rolloupe import model, text
 from rolloupe.formats.generic.rows import OwnNames
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import files, jsonl, peek
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import first_records
 from rolloupe.formats.reading.pickles.values import simple
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
@@ -210,7 +208,7 @@ def _metrics_files(run: model.RunInfo) -> list[model.Location]:
     return [*filter(None, [files.file_of(folder, METRICS, links)]), *by_hour]
 
 
-class Conversations(OwnNames, JsonlFormat):
+class Conversations(OwnNames, jsonl.JsonlFormat):
     """Lines of `trajectory/`, as samples."""
 
     name = "miles"
@@ -230,7 +228,7 @@ class Conversations(OwnNames, JsonlFormat):
             else [entry.location for entry in files.files(str(path), links)]
         )
         listed = [place for place in listed if files.plain_name(place.path).endswith(LINES)]
-        records = first_records(listed)
+        records = peek.first_records(listed)
         if not records or not all(map(self.fits, records)):
             return []
         reason = f"{files.file_count(listed)} of conversations of miles, without its dumps"

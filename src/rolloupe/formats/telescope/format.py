@@ -22,8 +22,7 @@ from rolloupe.formats.reading.documents import unpacked
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, links_of
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.zip_archives import Unreadable, integers, taken
-from rolloupe.formats.telescope import archives
-from rolloupe.formats.telescope.samples import UnpackedTexts, as_json, sampled
+from rolloupe.formats.telescope import archives, samples
 from rolloupe.storage import is_folder
 
 CHUNK_ROWS = 4096
@@ -112,14 +111,14 @@ class Telescope(Format):
         (facts,) = kind_tables.facts(np.array([locator.start]), raw=True)
         try:
             archives.check_unchanged(kind_tables.tables)
-            return sampled(run, source, kind_tables, locator.start, facts).sample(locator)
+            return samples.sampled(run, source, kind_tables, locator.start, facts).sample(locator)
         except (Unreadable, Unusable) as error:
             raise _changed(source, locator.start, str(error)) from None
 
     def raw(self, source: model.Source, locator: model.Locator) -> bytes:
         """Return the rows about a sample as JSON: in the archive they are packed into many tables."""
         (facts,) = _kind_tables(source, locator).facts(np.array([locator.start]), raw=True)
-        return as_json(facts, UnpackedTexts())
+        return samples.as_json(facts, samples.UnpackedTexts())
 
     def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         """Return the metrics of the archives, and metrics that only W&B's history has."""
@@ -185,7 +184,7 @@ def _rows(
         start += len(numbers)
         for number, facts in zip(numbers.tolist(), kind_tables.facts(numbers), strict=True):
             try:
-                yield sampled(run, source, kind_tables, number, facts).row
+                yield samples.sampled(run, source, kind_tables, number, facts).row
             except Exception as error:  # a defect of this code must not cost the rows after it
                 reason = str(error) if isinstance(error, Unusable) else defect(error)
                 yield model.Problem(source=source.name, reason=f"{table}, row {number}: {reason}")

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from rolloupe import model
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import StepReport, TranscriptQuery
-from rolloupe.formats.reading import logtree
+from rolloupe.formats.reading import jsonl, line_reader, logtree
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
@@ -35,8 +35,6 @@ from rolloupe.formats.reading.files import (
     links_of,
     plain_name,
 )
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.line_reader import parse, strip_bom
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.registry import by_name
@@ -156,7 +154,7 @@ _METRICS = {"progress/batch", "progress/done_frac", "training_client/step", "tra
 _METRICS_BEGIN = ("env/all/", "optim/kl_sample_train")
 
 
-class Tinker(JsonlFormat):
+class Tinker(jsonl.JsonlFormat):
     """Rollout summaries of the Tinker cookbook."""
 
     name = "tinker"
@@ -310,7 +308,7 @@ class Tinker(JsonlFormat):
     def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         """Load a sample, with the conversation logged beside the rollouts if it belongs to this sample."""
         sample = super().load(run, source, locator)
-        record = self.prepared(run, parse(strip_bom(self.raw(source, locator), locator.start)))
+        record = self.prepared(run, line_reader.parse(line_reader.strip_bom(self.raw(source, locator), locator.start)))
         row = sample.row
         lacks_prompt = tinker_turns.lacks_prompt(sample.turns)
         tied = step_logs.tied_to(run, source.path, row.split, row.step, record) if lacks_prompt else None

@@ -17,8 +17,7 @@ from rolloupe.formats.generic.keys import roles_of
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import links_of, while_unchanged
 from rolloupe.formats.reading.records import Record
-from rolloupe.formats.reading.trackers import sqlite
-from rolloupe.formats.reading.trackers.curves import metric_rows, parsed
+from rolloupe.formats.reading.trackers import curves, sqlite
 from rolloupe.formats.reading.trainer_files import described_files
 from rolloupe.formats.trackers import samples
 from rolloupe.formats.trackers.database_format import FIRST_ROWS, DatabaseFormat, RowsOfTable, TableExtent, width_for
@@ -116,7 +115,7 @@ class MLflow(DatabaseFormat):
             if has_feedback:
                 valid = "FROM assessments WHERE trace_id = ? AND ifnull(valid, 1) ORDER BY created_timestamp"
                 assessments = sqlite.table_rows(database, ("name", "value"), valid, of_trace)
-                feedback = {str(assessed["name"]): parsed(assessed["value"] or "") for assessed in assessments}
+                feedback = {str(assessed["name"]): curves.parsed(assessed["value"] or "") for assessed in assessments}
             yield from _placed(rows, row, tags, feedback)
 
     def config(self, run: RunInfo) -> dict[str, Any]:
@@ -127,7 +126,7 @@ class MLflow(DatabaseFormat):
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         wanted = f"FROM metrics JOIN runs USING (run_uuid) WHERE {OF_RUN} ORDER BY timestamp LIMIT {MOST_METRICS}"
         columns = ("metrics.key", "metrics.value", "metrics.step", "metrics.timestamp", "metrics.is_nan")
-        return metric_rows([sqlite.logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
+        return curves.metric_rows([sqlite.logged_row(row) for row in self._of_run(run, "metrics", columns, wanted)])
 
     def _of_run(self, run: RunInfo, table: str, columns: Sequence[str], wanted: str) -> list[dict[str, Any]]:
         """Return the rows of a table about the MLflow run of the traces; none if the table is a view."""
@@ -150,10 +149,10 @@ class MLflow(DatabaseFormat):
 def _placed(
     rows: RowsOfTable, row: dict[str, Any], tags: dict[str, Any], feedback: dict[str, Any]
 ) -> Iterator[samples.Placed]:
-    content = parsed(row["content"] or "")
+    content = curves.parsed(row["content"] or "")
     known = parsers.as_dict(parsers.as_dict(content).get("attributes"))
     stored = (known.get(INPUTS), known.get(OUTPUTS))
-    inputs, output = (parsed(value) if isinstance(value, str) else value for value in stored)
+    inputs, output = (curves.parsed(value) if isinstance(value, str) else value for value in stored)
     inputs, output = (samples.with_numbers(value) if isinstance(value, dict) else value for value in (inputs, output))
     numbers = {name: parsers.integer(tags[name]) for name in ("sample_index", "rollout_n", "step") if name in tags}
     about = numbers | {"op": row["name"], "inputs": inputs, "output": output, "validate": tags.get("validate")}

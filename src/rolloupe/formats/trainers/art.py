@@ -12,11 +12,8 @@ from typing import Any, ClassVar
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import documents, files, jsonl, peek
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.documents import ByEnding, NumberedFormat, unpacked
-from rolloupe.formats.reading.jsonl import JsonlFormat
-from rolloupe.formats.reading.peek import MAX_BYTES, look
 from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.formats.reading.trainer_files import metrics_of, read_bytes, read_text
@@ -79,12 +76,12 @@ class _Parquet(_Trajectories, ParquetFormat):
     """Rows of Parquet: objects and lists are texts of JSON."""
 
     def prepared(self, run: RunInfo, record: Record) -> Record:  # noqa: ARG002
-        texts = {key: unpacked(record[key]) for key in _PACKED if key in record}
+        texts = {key: documents.unpacked(record[key]) for key in _PACKED if key in record}
         messages = record.get("messages")
         return record | texts | {"messages": [_unpacked_calls(message) for message in messages or ()]}
 
 
-class _GroupLines(_Trajectories, JsonlFormat):
+class _GroupLines(_Trajectories, jsonl.JsonlFormat):
     """Lines of JSON: each is a group, named by its place."""
 
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
@@ -102,7 +99,7 @@ class _GroupLines(_Trajectories, JsonlFormat):
         return {} if isinstance(found, Unusable) else found
 
 
-class _Yaml(_Trajectories, NumberedFormat):
+class _Yaml(_Trajectories, documents.NumberedFormat):
     """A document of YAML: a list of groups."""
 
     suffixes = (YAML,)
@@ -114,7 +111,7 @@ class _Yaml(_Trajectories, NumberedFormat):
 _READERS: dict[str, RecordFormat] = {PARQUET: _Parquet(), LINES: _GroupLines(), YAML: _Yaml()}
 
 
-class Art(ByEnding, _Trajectories, JsonlFormat):
+class Art(documents.ByEnding, _Trajectories, jsonl.JsonlFormat):
     """Trajectories of ART."""
 
     endings: ClassVar[tuple[str, ...]] = (PARQUET, YAML)
@@ -167,7 +164,7 @@ def _unpacked_calls(message: Any) -> Any:
     if not isinstance(message, dict):
         return message
     found = {key: value for key, value in message.items() if value is not None and key != "trainable"}
-    return found | ({"tool_calls": unpacked(found["tool_calls"])} if "tool_calls" in found else {})
+    return found | ({"tool_calls": documents.unpacked(found["tool_calls"])} if "tool_calls" in found else {})
 
 
 def _of_group(group: Record, name: str) -> list[Record | Unusable]:
@@ -236,12 +233,12 @@ def _fits(place: Location) -> bool:
         return _BEGINNING.match(head) is not None and b"messages_and_choices:" in head
     if ending == PARQUET:
         return any(record.keys() >= _COLUMNS for record in _READERS[ending].first_records([place]))
-    seen = look(place)
+    seen = peek.look(place)
     firsts = (first for record in seen.objects for first in parsers.as_list(record.get(TRAJECTORIES))[:1])
     if any("messages_and_choices" in parsers.as_dict(first) for first in firsts):
         return True
     is_too_long = not seen.whole and any(TRAJECTORIES in record for record in seen.objects)
-    return is_too_long and _MESSAGES in read_bytes(place, MAX_BYTES)
+    return is_too_long and _MESSAGES in read_bytes(place, peek.MAX_BYTES)
 
 
 def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:

@@ -23,10 +23,8 @@ from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows, number_row
-from rolloupe.formats.reading import files
+from rolloupe.formats.reading import documents, files, jsonl
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.documents import columns_at, sample_count
-from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.records import Record, Unusable, step_of
 from rolloupe.formats.reading.tables.parquet import ParquetFormat, column_types, leading_texts, repeats
 from rolloupe.formats.reading.trackers.curves import LoggedRun
@@ -323,7 +321,7 @@ STEPS = ("step", "gen_step")
 TEXTS = ("prompt", "completion")
 
 
-class MsSwift(RewardParts, JsonlFormat):
+class MsSwift(RewardParts, jsonl.JsonlFormat):
     """Completions of ms-swift."""
 
     name = "ms_swift"
@@ -355,7 +353,7 @@ class MsSwift(RewardParts, JsonlFormat):
             raise Unusable("an object without lists of prompts and completions is no log of completions")
         found: list[Scanned] = []
         functions = _reward_names(record)
-        for number in range(sample_count(record, "completion")):
+        for number in range(documents.sample_count(record, "completion")):
             sample = _row_at(record, number)
             step_of(sample.get("step"))
             row = number_row(self.row(source, sample, start, length), number)
@@ -392,7 +390,7 @@ def _with_step(record: Record) -> Record:
 def _row_at(record: Record, number: int) -> Record:
     """Return the values at one place of all lists, and all other members; lists of other lengths are left out."""
     count = len(record["completion"])
-    row = columns_at(record, number, count)
+    row = documents.columns_at(record, number, count)
     named = (*STEPS, *TEXTS)
     row |= {key: value[number] for key in named if isinstance(value := record.get(key), list) and number < len(value)}
     row = _with_step({"advantage" if key == "advantages" else key: value for key, value in row.items()})

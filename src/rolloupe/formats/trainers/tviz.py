@@ -20,11 +20,8 @@ from rolloupe.formats.reading.trainer_files import merged_metrics
 from rolloupe.formats.token_texts import add_tokens, ids_of, series_of, shown
 from rolloupe.model import Location, Locator, MetricRow, RunInfo, Sample, SampleRow, Source
 
-ENDINGS = (".db", ".sqlite", ".sqlite3")
 BATCH_ROWS, BATCH_BYTES = 2000, 8 * 2**20
 """The most trajectories to read at a time, and their most bytes in all."""
-LISTING_S = 10
-MOST_RUNS = 10_000
 
 _NEEDED = {"rollouts": {"id", "run_id", "step", "group_idx", "prompt_text"}, "trajectories": {"id", "rollout_id"}}
 _OF_ROLLOUT = (
@@ -53,8 +50,8 @@ class Tviz(NumberedFormat):
     name = "tviz"
     title = "tviz"
     takes_single_files = True
-    endings = ENDINGS
-    suffixes = ENDINGS
+    endings = sqlite.ENDINGS
+    suffixes = sqlite.ENDINGS
     series_in_samples = True
     placed = frozenset((*_OF_ROLLOUT, *_OF_TRAJECTORY)) - {"image_path", "step_rewards"}
 
@@ -62,9 +59,9 @@ class Tviz(NumberedFormat):
         """See `Format`: each run of a database is one."""
         links = link_root or str(path.resolve())
         if is_one_file(path):
-            listed, links = [alone(path)] if path.suffix in ENDINGS else [], ""
+            listed, links = [alone(path)] if path.suffix in sqlite.ENDINGS else [], ""
         else:
-            listed = [entry.location for entry in files_in(str(path), links, ENDINGS)]
+            listed = [entry.location for entry in files_in(str(path), links, sqlite.ENDINGS)]
         found = []
         for place in filter(sqlite.is_database, listed):
             run = self._run_at(Path(place.path), "a run in a database of tviz", links)
@@ -150,7 +147,7 @@ class Tviz(NumberedFormat):
 @while_unchanged(64, sqlite.states_of, errors=(sqlite.BadDatabase, OSError), otherwise=())
 def stored_runs(location: Location) -> tuple[StoredRun, ...]:
     """Return the runs of a database that have trajectories; empty for an unreadable file."""
-    return sqlite.read_database(location, _runs, LISTING_S)
+    return sqlite.read_database(location, _runs, sqlite.LISTING_S)
 
 
 def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
@@ -158,9 +155,9 @@ def _runs(database: apsw.Connection) -> tuple[StoredRun, ...]:
         return ()
     columns = ("id", "name", "config", "ended_at")
     has_runs = {*columns} <= sqlite.stored_columns(database, "runs")
-    stored = sqlite.table_rows(database, columns, f"FROM runs LIMIT {MOST_RUNS}") if has_runs else ()
+    stored = sqlite.table_rows(database, columns, f"FROM runs LIMIT {sqlite.MOST_RUNS}") if has_runs else ()
     about = {parsers.as_text(row["id"]): row for row in stored}
-    rest = f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {MOST_RUNS}"
+    rest = f"FROM rollouts GROUP BY run_id ORDER BY MIN(id) LIMIT {sqlite.MOST_RUNS}"
     found = []
     for group in sqlite.table_rows(database, ("run_id",), rest):
         own_id = parsers.as_text(group["run_id"])

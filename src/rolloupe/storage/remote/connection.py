@@ -10,10 +10,9 @@ from concurrent.futures import Future
 from typing import Any, TypeAlias, TypedDict, TypeVar, cast
 
 from rolloupe.storage.address import address_of
-from rolloupe.storage.remote import stores
+from rolloupe.storage.remote import hub, stores
 from rolloupe.storage.remote.calls import Body, FolderListing, ObjectState, in_thread, patiently
 from rolloupe.storage.remote.failures import EXTRA, ReplacedObject, failure, unusable
-from rolloupe.storage.remote.hub import HubConnection
 
 PAGE = 1000
 """The objects of a list that are read together: as many as a store sends in one answer."""
@@ -213,7 +212,7 @@ def _tag_of(meta: Any) -> str:
     return f'"{tag}"' if tag and not tag.endswith('"') else tag
 
 
-Connection: TypeAlias = ObstoreConnection | HubConnection
+Connection: TypeAlias = ObstoreConnection | hub.HubConnection
 connections: dict[tuple[str, str], Connection] = {}
 _lock = threading.Lock()
 
@@ -223,5 +222,5 @@ def connection(scheme: str, bucket: str) -> Connection:
     with _lock:
         if (scheme, bucket) not in connections:
             is_hub = scheme == "hf"
-            connections[scheme, bucket] = HubConnection(bucket) if is_hub else ObstoreConnection(scheme, bucket)
+            connections[scheme, bucket] = hub.HubConnection(bucket) if is_hub else ObstoreConnection(scheme, bucket)
         return connections[scheme, bucket]

@@ -14,9 +14,8 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from rolloupe.storage.address import Interrupted
-from rolloupe.storage.remote import calls
+from rolloupe.storage.remote import calls, failures
 from rolloupe.storage.remote.calls import FolderListing, ObjectState, in_thread, patiently
-from rolloupe.storage.remote.failures import OtherBytes
 
 KIND = "datasets"
 EXTRA = "reading it needs a package that is not installed. Next: pip install 'rolloupe[hub]'"
@@ -91,7 +90,7 @@ class HubConnection:
         place = f"{KIND}/{repository}@{self._commits[key, state.tag]}/{path}"
         data = self._asked(key, lambda: self._files.cat_file(place, start=start, end=stop))
         if len(data) != stop - start:
-            raise OtherBytes(f"/hf:/{KIND}/{key}")
+            raise failures.OtherBytes(f"/hf:/{KIND}/{key}")
         return memoryview(data)
 
     def below(self, key: str) -> dict[str, ObjectState]:

@@ -13,8 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from rolloupe.lru import Lru
-from rolloupe.storage.remote import tree
-from rolloupe.storage.remote.calls import ObjectState, Threads
+from rolloupe.storage.remote import calls, tree
 from rolloupe.storage.remote.failures import OtherBytes, ReplacedObject
 
 BLOCK_BYTES = 4 * 2**20
@@ -47,7 +46,7 @@ shared_blocks: Lru[tuple[str, str], "tuple[_Block, ...]"] = Lru(total=SHARED_BYT
 blocks that it reads next."""
 
 
-_fetchers, beginners = Threads(REQUESTS), Threads(REQUESTS)
+_fetchers, beginners = calls.Threads(REQUESTS), calls.Threads(REQUESTS)
 """Two pools, because tasks of `beginners` wait for tasks of `_fetchers`."""
 
 
@@ -60,7 +59,7 @@ class _Block(NamedTuple):
 class _RemoteFile(io.RawIOBase):
     """An object, open for reading."""
 
-    def __init__(self, path: str, state: ObjectState) -> None:
+    def __init__(self, path: str, state: calls.ObjectState) -> None:
         self._path = path
         self._connection, self._key = tree.connection_of(path)
         self._state = state
@@ -227,7 +226,7 @@ def _bytes_of(blocks: Iterable[_Block]) -> int:
     return sum(block.stop - block.start for block in blocks)
 
 
-def _known_blocks(path: str, state: ObjectState) -> Iterator[_Block]:
+def _known_blocks(path: str, state: calls.ObjectState) -> Iterator[_Block]:
     """The blocks of an object that this process has read or begun to fetch, without failed ones."""
     for block in (shared_blocks.get((path, state.tag)) if state.tag else None) or ():
         if not (block.data.done() and block.data.exception()):

@@ -18,9 +18,8 @@ from typing import TypeVar
 from rolloupe.lru import Lru
 from rolloupe.storage import notices
 from rolloupe.storage.address import REMOTE_DEVICE, Interrupted, RemoteEntry, parts_of
-from rolloupe.storage.remote import stores
+from rolloupe.storage.remote import connection, stores
 from rolloupe.storage.remote.calls import FolderListing, ObjectState
-from rolloupe.storage.remote.connection import Connection, connection
 
 FRESH_S = float(os.environ.get("ROLLOUPE_REMOTE_POLL_S", "2"))
 """The time for which a listing counts as current."""
@@ -40,13 +39,13 @@ states: Lru[str, tuple[ObjectState | None, float]] = Lru(KEPT_LISTINGS)
 _locks: Lru[str, threading.Lock] = Lru(KEPT_LISTINGS)
 
 
-def connection_of(path: str) -> tuple[Connection, str]:
+def connection_of(path: str) -> tuple[connection.Connection, str]:
     """Return the connection for a remote path, and the key in it. Raises OSError."""
     scheme, bucket, key = parts_of(path)
     if not bucket:
         raise FileNotFoundError(errno.ENOENT, f"{scheme}:// names no bucket. Next: write {scheme}://BUCKET/PATH", path)
     stores.check(scheme, bucket, key)
-    return connection(scheme, bucket), key
+    return connection.connection(scheme, bucket), key
 
 
 def entries(path: str) -> list[RemoteEntry]:
@@ -65,7 +64,7 @@ def entries(path: str) -> list[RemoteEntry]:
 def object_state(path: str) -> ObjectState:
     """Return the state of the object at a path. Raises OSError."""
 
-    def ask(link: Connection, key: str) -> ObjectState | None:
+    def ask(link: connection.Connection, key: str) -> ObjectState | None:
         with contextlib.suppress(FileNotFoundError):
             return link.state(key)
         return None
@@ -154,7 +153,7 @@ def _listing(path: str) -> FolderListing:
     return _ask(listings, path, lambda link, key: link.list(key))
 
 
-def _ask(cache: Lru[str, tuple[T, float]], path: str, ask: Callable[[Connection, str], T]) -> T:
+def _ask(cache: Lru[str, tuple[T, float]], path: str, ask: Callable[[connection.Connection, str], T]) -> T:
     """Ask a store, unless its last answer is current. If the store fails, its last answer counts. Raises OSError."""
     with _locks.setdefault(path, threading.Lock()):
         known = cache.get(path)
