@@ -181,13 +181,6 @@ def phrases_of(words: Hashes, texts: Places) -> Iterator[tuple[int, Hashes, Plac
         yield length, hashes, places
 
 
-def phrase_hashes(words: Hashes) -> Hashes:
-    """Return the hash of the whole of up to five words: shape (1,), or (0,) for more or none."""
-    if not 0 < len(words) <= MAX_WORDS:
-        return words[:0]
-    return list(phrases_of(words, np.zeros(len(words), np.int64)))[len(words) - 1][1]
-
-
 class Grouping:
     """The groups of some samples that come group by group; `groups` has the group of each, shape (N,)."""
 

@@ -13,7 +13,7 @@ import pytest
 
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.features import WithinSums, phrase_hashes, sums_within, words_of
+from rolloupe.features import WithinSums, phrases_of, sums_within, words_of
 from rolloupe.index import OpenRun, Piece, features
 from rolloupe.insight.findings import RunFindings, search
 from rolloupe.insight.findings.cards import note_of
@@ -299,7 +299,9 @@ def marks(pattern: str, text: str) -> list[str]:
 
 def hash_of(text: str) -> int:
     data = np.frombuffer(text.encode(), np.uint8)
-    return int(phrase_hashes(words_of(data, np.array([0, len(data)])).hashes)[0])
+    words = words_of(data, np.array([0, len(data)])).hashes
+    phrases = phrases_of(words, np.zeros(len(words), np.int64))
+    return next(int(found[0]) for length, found, _ in phrases if length == len(words))
 
 
 def _written(folder: Path, responses: Callable[[int, int], tuple[str, float]], steps: int, groups: int) -> RunFindings:
