@@ -69,7 +69,7 @@ def test_bytes_of_the_other_order_are_turned(tmp_path: Path) -> None:
 
 
 def test_a_type_that_is_no_name_is_not_guessed(tmp_path: Path) -> None:
-    made = Call("torch.serialization._dtype", "float8_e4m3fn")
+    made = Call("torch.serialization._dtype", "uint8")
     storage = StorageKey("UntypedStorage", "0", 256)
     data = dumps(Call("torch._utils._rebuild_tensor_v3", storage, 0, (256,), (1,), False, None, made))
     assert isinstance(at(archive(tmp_path / "a.pt", data, {"0": bytes(range(256))})).root, Opaque)
