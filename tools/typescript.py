@@ -24,6 +24,7 @@ from rolloupe.insight.comparison import RewardComparison
 from rolloupe.query import ConfigTable, Progress
 from rolloupe.query.prompts import SharedPromptsReply
 from rolloupe.query.records import SampleItem
+from rolloupe.query.several_runs.configs import ConfigsReply
 from rolloupe.questions import QUESTIONS
 from rolloupe.wire import encoding, runs, samples, session
 
@@ -40,7 +41,7 @@ export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 PARTS = (runs, samples, session)
 """The modules of records, in the order of the page's types."""
 
-WHOLE = (SampleItem, ConfigTable, SharedPromptsReply, Progress, RewardComparison)
+WHOLE = (SampleItem, ConfigsReply, ConfigTable, SharedPromptsReply, Progress, RewardComparison)
 """Records of other floors that routes return unchanged."""
 
 NUMBER = frozenset([types.FloatType, types.IntType, types.StrType, types.NoneType])

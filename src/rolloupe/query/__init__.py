@@ -126,7 +126,6 @@ from rolloupe.query.samples.pages import (
     with_length,
 )
 from rolloupe.query.several_runs.configs import (
-    ConfigRow,
     ConfigTable,
     config_differences,
     config_table,

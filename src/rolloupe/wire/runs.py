@@ -76,28 +76,10 @@ class RunItem(Struct, kw_only=True):
     metric_ranges: list[MetricRange]
 
 
-class ConfigItem(Struct, kw_only=True):
-    """A run's value of each differing key, as text, cut if long; None for a missing key."""
-
-    run: str
-    values: list[str | None]
-
-
 class ConfiguredReply(Struct, kw_only=True):
     """`GET /api/configs/find?word=&word=`: for each word, the ids of the runs whose configuration has it."""
 
     found: list[list[str]]
-
-
-class ConfigsReply(Struct, kw_only=True):
-    """`GET /api/configs`: the differences between the configurations of all runs, most informative keys first."""
-
-    keys: list[str]
-    telling: int
-    """How many of the first keys describe a run better than its name does."""
-    runs: list[ConfigItem]
-    """The runs that have a configuration."""
-    left: int
 
 
 class NoteView(Struct, kw_only=True):

@@ -29,7 +29,7 @@ def test_what_differs_comes_with_the_most_telling_keys_first(tmp_path: Path) -> 
         assert found.keys[:2] == ["optim.lr", "extra"]
         assert found.telling == 2
         assert set(found.keys[2:]) == {"name", "log"}  # they name the run
-        assert [values[:2] for values in found.values.values()] == [["1e-05", None], ["1e-06", "true"]]
+        assert [item.values[:2] for item in found.runs] == [["1e-05", None], ["1e-06", "true"]]
         assert found.left == 0
         assert query.config_differences(library.runs, max_s=-1) == found, "of runs that were read before"
 
@@ -45,10 +45,13 @@ def test_the_configurations_of_many_runs_are_read_bit_by_bit_and_kept(
     with opened(tmp_path / "runs", tmp_path / "index") as library:
         assert [query.config_differences(library.runs, max_s=1).left for _ in range(4)] == [2, 1, 0, 0]
         (tmp_path / "runs/a/config.json").write_text('{"lr": "new"}')
-        assert query.config_differences(library.runs).values["a"] == ["a"]
+        assert query.config_differences(library.runs).runs[0] == configs.ConfigItem("a", ["a"])
         monkeypatch.setattr(configs, "AGAIN_S", 1)
         found = query.config_differences(library.runs)
-        assert (found.values, found.left) == ({"a": ["new"], "b": ["b"], "c": ["c"]}, 0)
+        assert ({item.run: item.values for item in found.runs}, found.left) == (
+            {"a": ["new"], "b": ["b"], "c": ["c"]},
+            0,
+        )
 
 
 def test_runs_are_found_by_what_their_configurations_say(tmp_path: Path) -> None:

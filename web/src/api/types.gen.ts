@@ -41,6 +41,23 @@ export interface SampleItem {
   columns?: Record<string, number | string>;
 }
 
+/** The differences between the configurations of runs, most informative keys first. */
+export interface ConfigsReply {
+  keys: string[];
+  /** How many of the first keys describe a run better than its name does. */
+  telling: number;
+  /** The runs that have a configuration. */
+  runs: ConfigItem[];
+  /** Runs that were not compared. */
+  left: number;
+}
+
+/** A run's value of each differing key, as text, cut if long; None for a missing key. */
+export interface ConfigItem {
+  run: string;
+  values: (string | null)[];
+}
+
 /** Some rows of `total` that match, from `offset`; of `keys` keys, `differing` differ. */
 export interface ConfigTable {
   /** The ids of the runs, in the order of the values. */
@@ -200,25 +217,9 @@ export interface IndexProgress {
   phase: string;
 }
 
-/** A run's value of each differing key, as text, cut if long; None for a missing key. */
-export interface ConfigItem {
-  run: string;
-  values: (string | null)[];
-}
-
 /** `GET /api/configs/find?word=&word=`: for each word, the ids of the runs whose configuration has it. */
 export interface ConfiguredReply {
   found: string[][];
-}
-
-/** `GET /api/configs`: the differences between the configurations of all runs, most informative keys first. */
-export interface ConfigsReply {
-  keys: string[];
-  /** How many of the first keys describe a run better than its name does. */
-  telling: number;
-  /** The runs that have a configuration. */
-  runs: ConfigItem[];
-  left: number;
 }
 
 /** A path that was not opened, and why. */

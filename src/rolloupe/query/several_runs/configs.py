@@ -42,13 +42,23 @@ TELLING = re.compile(
 WHOLE = 2**40  # characters of a value: configurations are compared as a whole
 
 
-class ConfigDifferences(NamedTuple):
-    """The keys that differ, and for each run with a configuration its values; None for a missing key."""
+class ConfigItem(Struct, frozen=True):
+    """A run's value of each differing key, as text, cut if long; None for a missing key."""
+
+    run: str
+    values: list[str | None]
+
+
+class ConfigsReply(Struct, frozen=True):
+    """The differences between the configurations of runs, most informative keys first."""
 
     keys: list[str]
-    telling: int  # this many of them, the first, say more about a run than its name does
-    values: dict[str, list[str | None]]
-    left: int  # runs that were not compared
+    telling: int
+    """How many of the first keys describe a run better than its name does."""
+    runs: list[ConfigItem]
+    """The runs that have a configuration."""
+    left: int
+    """Runs that were not compared."""
 
 
 class FlatConfig(NamedTuple):
@@ -64,7 +74,7 @@ _keys: Lru[tuple[str, ...], tuple[str, ...]] = Lru(256)
 """The keys of a configuration, for other runs that have the same."""
 
 
-def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigDifferences:
+def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigsReply:
     """Compare the configurations that can be read in `max_s`, and older ones, which are read again for `AGAIN_S`."""
     before = {run: kept for run in runs if (kept := _read.get(run)) is not None}
     _read_for(max_s, [run for run in runs if run not in before])
@@ -74,8 +84,8 @@ def config_differences(runs: Sequence[OpenRun], max_s: float = MAX_S) -> ConfigD
     names = {run.id: run.info.name for run, _ in known}
     keys = ranked(differing_keys(configs), configs, names)[:MAX_KEYS]
     telling = sum(not _rank(key, configs, names)[0] for key in keys)
-    values = {run_id: [values_of_run.get(key) for key in keys] for run_id, values_of_run in configs.items()}
-    return ConfigDifferences(keys, telling, values, len(runs) - len(known))
+    items = [ConfigItem(run_id, [*map(values_of_run.get, keys)]) for run_id, values_of_run in configs.items()]
+    return ConfigsReply(keys, telling, items, len(runs) - len(known))
 
 
 SEED = re.compile(r"(^|[._/-])([a-z]+_)?seed$", re.IGNORECASE)
@@ -89,9 +99,10 @@ def recipes(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
     """
     found = config_differences(runs, math.inf)
     chosen = [place for place, key in enumerate(found.keys[: found.telling]) if not SEED.search(key)]
+    values_of = {item.run: item.values for item in found.runs}
     groups: dict[tuple[str | None, ...], list[OpenRun]] = {}
     for run in runs:
-        values = found.values.get(run.id)
+        values = values_of.get(run.id)
         recipe = (run.id,) if values is None else (None, *(values[place] for place in chosen))
         groups.setdefault(recipe, []).append(run)
     return list(groups.values())

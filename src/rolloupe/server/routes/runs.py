@@ -23,8 +23,6 @@ from rolloupe.wire import run_items, to_wire
 from rolloupe.wire.encoding import number, plain, record_from
 from rolloupe.wire.runs import (
     AboutReply,
-    ConfigItem,
-    ConfigsReply,
     ConfiguredReply,
     NoteView,
     ProblemItem,
@@ -138,13 +136,7 @@ async def configs(request: Request) -> Response:
     """`GET /api/configs`."""
     context = context_of(request)
     library = await context.runs(request)
-
-    def make() -> ConfigsReply:
-        differences = query.config_differences(library.runs)
-        runs = [ConfigItem(run=run_id, values=values) for run_id, values in differences.values.items()]
-        return record_from(ConfigsReply, differences, runs=runs)
-
-    return await context.replies.fresh(request, make)
+    return await context.replies.fresh(request, lambda: query.config_differences(library.runs))
 
 
 async def report(request: Request) -> Response:

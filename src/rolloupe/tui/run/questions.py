@@ -33,32 +33,32 @@ class Questions:
     ) -> None:
         """Do some work, then hand its result to the screen, unless a newer question of its kind was asked."""
         number = self._numbers[kind] = self.number(kind) + 1
+        self._begin(self._slow if is_slow else self._quick, work, then, failed, lambda: self.is_newest(kind, number))
+
+    def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
+        """Do work that must be done, in order, even if the person leaves at once."""
+        self._newest_write = self._begin(self._quick, work, then, failed, lambda: True)
+
+    def _begin(
+        self,
+        pool: ThreadPoolExecutor,
+        work: Callable[[], T],
+        then: Callable[[T], None],
+        failed: Failed,
+        is_wanted: Callable[[], bool],
+    ) -> Future[None]:
         self._open += 1
 
         def answer() -> None:
-            hand_over = _done(work, then, failed) if self.is_newest(kind, number) else None
+            hand_over = _done(work, then, failed) if is_wanted() else None
             self._tell(lambda: take(hand_over))
 
         def take(hand_over: Callable[[], None] | None) -> None:
             self._open -= 1
-            if hand_over is not None and self.is_newest(kind, number):
+            if hand_over is not None and is_wanted():
                 hand_over()
 
-        (self._slow if is_slow else self._quick).submit(answer)
-
-    def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
-        """Do work that must be done, in order, even if the person leaves at once."""
-        self._open += 1
-
-        def answer() -> None:
-            hand_over = _done(work, then, failed)
-            self._tell(lambda: take(hand_over))
-
-        def take(hand_over: Callable[[], None]) -> None:
-            self._open -= 1
-            hand_over()
-
-        self._newest_write = self._quick.submit(answer)
+        return pool.submit(answer)
 
     def forget(self, kind: str) -> None:
         """Ignore the answer to a question that is still open."""
