@@ -170,16 +170,9 @@ def test_what_is_read_is_never_written_to(own_run: Path, place: str) -> None:
     (own_run.parent / "link").symlink_to(own_run / "rollout_result")
     (own_run / "link").symlink_to(own_run.parent / "link")
     before = tree(own_run.parent)
-    done = rolloupe("convert", own_run, own_run / place, "--to", "relax", "--force")
+    done = rolloupe("convert", own_run, own_run / place, "--to", "relax", "--overwrite")
     assert done.code == 3 and done.err.startswith("Error: ")
     assert tree(own_run.parent) == before
-
-
-def test_the_old_name_of_overwrite_still_works(run: Path, tmp_path: Path) -> None:
-    (tmp_path / "out").mkdir()
-    (tmp_path / "out/notes").write_text("kept")
-    assert rolloupe("convert", run, tmp_path / "out", "--to", "relax", "--force").code == 0
-    assert "--force" not in rolloupe("convert", "--help").out
 
 
 def test_a_file_is_no_place_to_write_to(run: Path, tmp_path: Path) -> None:

@@ -57,7 +57,6 @@ PLACES = (
 )
 
 
-@click.option("--force", "overwrite", is_flag=True, hidden=True, help="The old name of --overwrite.")
 @command(arguments=PLACES)
 def convert(asked: ConvertOptions, place: RunPaths) -> int:
     """Write a run in another layout.

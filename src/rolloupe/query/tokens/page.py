@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import strings_of_prompt
+from rolloupe.index.token_stats.series import encodable
 from rolloupe.model import Part, RunLoss, Sample, Turn
 from rolloupe.tokenizer.vocabulary import BYTES, byte_fallback, bytes_of, completed, text_of
 from rolloupe.tokens import Flags, Origin, SampleSeries, token_count, trained
@@ -344,11 +345,6 @@ def token_table(sample: Sample) -> pa.Table:
         named = [{"text": encodable(text), "logprob": logprob} for text, logprob in recorded]
         alternatives.append(json.dumps(named, ensure_ascii=False) if named else None)
     return pa.table(columns | series | {"top_logprobs": pa.array(alternatives, pa.string())})
-
-
-def encodable(text: str) -> str:
-    """Return a text with a question mark for half of a surrogate pair."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def roles_of(sample: Sample, turns: Places, mask: Flags | None) -> pa.Array:

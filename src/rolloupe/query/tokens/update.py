@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from rolloupe import tokens
 from rolloupe.errors import BadQuery
-from rolloupe.index.token_stats.series import EDGES
+from rolloupe.index.token_stats.series import EDGES, encodable
 from rolloupe.model import Aggregation, RunLoss, Sample, SampleKey
-from rolloupe.query.tokens.page import encodable, roles_of, series_of, spans_of, texts_of_tokens
+from rolloupe.query.tokens.page import roles_of, series_of, spans_of, texts_of_tokens
 from rolloupe.tokens import token_count
 
 T = TypeVar("T")
