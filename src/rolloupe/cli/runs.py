@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING
-from rolloupe.cli.options import with_paths
+from rolloupe.cli import frame, options, progress
 from rolloupe.cli.terminal import complain, counted
 from rolloupe.errors import BadQuery, IncompleteIndex, NotFound
 from rolloupe.server.settings import RunPaths
@@ -61,7 +59,7 @@ def opened(
     with runs:
         if not (len(runs) or may_be_empty):
             explain_nothing(runs)
-            raise click.exceptions.Exit(NOTHING)
+            raise click.exceptions.Exit(frame.NOTHING)
         if reads_index:
             progress.wait(runs, texts=texts)
         try:
@@ -147,7 +145,7 @@ def sample_in(words: Sequence[str], place: RunPaths) -> tuple[RunPaths, str]:
     *paths, sample_id = words
     if not (paths or place.paths):
         raise click.UsageError(f"Missing argument 'ID'. `rolloupe query {sample_id}` has the ids.")
-    return with_paths(place, [*paths, *place.paths]), sample_id
+    return options.with_paths(place, [*paths, *place.paths]), sample_id
 
 
 def holding(runs: "Runs", sample_id: str) -> "tuple[Run, str]":

@@ -19,9 +19,8 @@ from msgspec.structs import replace
 
 from rolloupe.formats import compression_of
 from rolloupe.garbage import gc_paused
-from rolloupe.index import manifest
+from rolloupe.index import manifest, run_scheduler, sources
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
-from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import with_derived
 from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
@@ -30,7 +29,6 @@ from rolloupe.index.segments.parts import Scan
 from rolloupe.index.segments.segment import discard, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import encoded, step_stats_of
 from rolloupe.index.snapshot import Assembly, Pack, PartKey, Piece, Segment, Snapshot, union
-from rolloupe.index.sources import SourceState
 from rolloupe.model import Problem
 from rolloupe.storage import atomic
 
@@ -78,7 +76,7 @@ class Tail(NamedTuple):
 class Catalog:
     """The segments of one run, in one folder."""
 
-    def __init__(self, folder: Path, clock: Clock = CLOCK) -> None:
+    def __init__(self, folder: Path, clock: run_scheduler.Clock = run_scheduler.CLOCK) -> None:
         self.folder = folder
         self._clock = clock
         self._segments: dict[PartKey, Segment] = {}
@@ -282,7 +280,7 @@ class Catalog:
         self.touch()
 
     def find_stale(
-        self, now: Mapping[str, SourceState], names: Collection[str] | None = None
+        self, now: Mapping[str, sources.SourceState], names: Collection[str] | None = None
     ) -> tuple[list[Segment], list[Segment]]:
         """The segments, of all sources or of `names`, whose source is gone; and those whose source changed."""
         asked = [segment for key, segment in self._segments.items() if names is None or key[0] in names]
@@ -305,7 +303,7 @@ class Catalog:
         others = (segment for segment in asked if segment.meta.source in replaced)
         return orphans, list({segment.key: segment for segment in (*changed, *others)}.values())
 
-    def drop_tails(self, now: Mapping[str, SourceState]) -> list[PartKey]:
+    def drop_tails(self, now: Mapping[str, sources.SourceState]) -> list[PartKey]:
         """Drop the tails whose file no longer has the scanned bytes. Returns their parts, whose segments stay."""
         lost = []
         for key, tail in self._tails.items():

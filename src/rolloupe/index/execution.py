@@ -25,12 +25,8 @@ from rolloupe.derive import PREFIX
 from rolloupe.errors import SourceChanged, words_of
 from rolloupe.formats.registry import by_name
 from rolloupe.garbage import gc_paused
-from rolloupe.index.segments import pack, segment
+from rolloupe.index.segments import kinds, pack, parts, segment, step_stats
 from rolloupe.index.segments.kind import NEVER, BackfillJob, DerivedMeta, EndedEarly, SegmentMeta, SegmentSource
-from rolloupe.index.segments.kinds import KINDS
-from rolloupe.index.segments.pack import PackMember
-from rolloupe.index.segments.parts import grid_span
-from rolloupe.index.segments.step_stats import decoded, encoded
 from rolloupe.model import RunInfo, Source
 from rolloupe.storage import fetch_soon, is_remote
 
@@ -49,7 +45,7 @@ class PackJob(Struct, kw_only=True, tag=True):
     """Write a pack."""
 
     path: str
-    members: list[PackMember]
+    members: list[pack.PackMember]
     is_derived: bool = False
     """True for the pack of its members' derived metrics."""
 
@@ -97,7 +93,7 @@ def announce(job: Job) -> None:
     """Begin to fetch what a job of this process will read from a store."""
     if isinstance(job, PackJob) or not by_name(job.run.format).splittable:
         return
-    start, stop = grid_span(job.part) if isinstance(job, ScanJob) else (job.meta.start, job.meta.stop)
+    start, stop = parts.grid_span(job.part) if isinstance(job, ScanJob) else (job.meta.start, job.meta.stop)
     fetch_soon(job.source.location, start - 1, stop)
 
 
@@ -105,7 +101,7 @@ def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
     path, derived = segment.numbers_of(Path(job.folder), job.meta), None
     try:
         records = SegmentSource(job, ended)
-        for kind in KINDS:
+        for kind in kinds.KINDS:
             if kind.name in job.kinds:
                 derived = kind.write(path, records) or derived
     except SourceChanged:
@@ -241,11 +237,11 @@ def main() -> None:
     """Perform jobs until standard input ends."""
     keep_pandas_out()
     while line := sys.stdin.buffer.readline():
-        order: WorkOrder = decoded(unhexlify(line.rstrip()), WorkOrder)
+        order: WorkOrder = step_stats.decoded(unhexlify(line.rstrip()), WorkOrder)
         del line  # frees memory for a large job
         for job in order.announced:
             announce(job)
-        sys.stdout.buffer.write(hexlify(encoded(perform(order.job))))
+        sys.stdout.buffer.write(hexlify(step_stats.encoded(perform(order.job))))
         sys.stdout.buffer.write(b"\n")
         sys.stdout.buffer.flush()
 
@@ -316,11 +312,11 @@ class ProcessExecutor:
             process = self._processes[number] = self._processes.get(number) or start_process()
         assert process.stdin is not None and process.stdout is not None
         try:
-            process.stdin.write(hexlify(encoded(order)) + b"\n")
+            process.stdin.write(hexlify(step_stats.encoded(order)) + b"\n")
             process.stdin.flush()
             line = process.stdout.readline()
             if line.endswith(b"\n"):
-                reply: JobReply = decoded(unhexlify(line.rstrip()), JobReply)
+                reply: JobReply = step_stats.decoded(unhexlify(line.rstrip()), JobReply)
                 return reply
         except (OSError, ValueError):
             pass

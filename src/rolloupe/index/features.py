@@ -31,17 +31,9 @@ from rolloupe.features import (
     sums_within,
     words_of,
 )
+from rolloupe.index.segments import derived_values, kind, segment
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.derived_values import derived_of, read_derived
-from rolloupe.index.segments.kind import (
-    ScanShare,
-    SegmentKind,
-    SegmentMeta,
-    SegmentSource,
-    until,
-)
 from rolloupe.index.segments.parts import WORD
-from rolloupe.index.segments.segment import parquet_of
 from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.index.segments.texts import CONTENTS, stored_texts, text_of
 from rolloupe.storage import atomic
@@ -53,7 +45,7 @@ KEPT_SAMPLES, KEPT_CHARS = 2**15, 2**25
 """The most samples whose words to keep, and the most text of them."""
 
 
-def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
+def share_of(step_stats: Iterable[StepStats]) -> kind.ScanShare:
     """The share of a run with these steps. It only shrinks as a run grows."""
 
     def halvings(times: float) -> int:
@@ -65,7 +57,7 @@ def share_of(step_stats: Iterable[StepStats]) -> ScanShare:
         samples += rows
         chars += moments.mean * rows if moments is not None and moments.count else 0.0
     scanned = halvings(chars / SCANNED_CHARS)
-    return ScanShare(scanned, max(scanned, halvings(chars / KEPT_CHARS), halvings(samples / KEPT_SAMPLES)))
+    return kind.ScanShare(scanned, max(scanned, halvings(chars / KEPT_CHARS), halvings(samples / KEPT_SAMPLES)))
 
 
 def order_of(groups: Sequence[str], of: str) -> tuple[list[int], float]:
@@ -140,7 +132,7 @@ class BlockPlan(NamedTuple):
         return SampleBlock(self.of, rows, grouping, np.where(np.isfinite(given), given, own), own, kept)
 
 
-def blocks_of(table: pa.Table, share: ScanShare) -> Iterator[BlockPlan]:
+def blocks_of(table: pa.Table, share: kind.ScanShare) -> Iterator[BlockPlan]:
     """Yield the blocks of a segment's samples that have a reward, up to a share of its groups.
 
     Samples of a group with equal index, length and reward are one sample that the file holds twice: they count once.
@@ -206,7 +198,7 @@ class FeatureFacts(Struct, frozen=True, kw_only=True):
     """The facts on which the features of a segment depend, beside its records."""
 
     version: str
-    share: ScanShare
+    share: kind.ScanShare
     behaviours: dict[str, int]
     """By derived metric, the version of the values."""
 
@@ -246,42 +238,42 @@ def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
     return facts if is_of and facts == other else None
 
 
-def _facts(path: Path, meta: SegmentMeta, share: ScanShare) -> FeatureFacts:
-    about = read_derived(path, meta)
+def _facts(path: Path, meta: kind.SegmentMeta, share: kind.ScanShare) -> FeatureFacts:
+    about = derived_values.read_derived(path, meta)
     known = about.versions if about is not None else {}
     current = {name: metric.version for name, metric in behaviours().items() if known.get(name) == metric.version}
     return FeatureFacts(version=FILES_VERSION, share=share, behaviours=current)
 
 
-def _is_written(path: Path, meta: SegmentMeta, _stamp: object, _loss: object, share: ScanShare) -> bool:
+def _is_written(path: Path, meta: kind.SegmentMeta, _stamp: object, _loss: object, share: kind.ScanShare) -> bool:
     if meta.annotates or not meta.rows:
         return True
     return feature_facts(path, meta.fingerprint.contents) == _facts(path, meta, share)
 
 
-def _write(path: Path, records: SegmentSource) -> None:
+def _write(path: Path, records: kind.SegmentSource) -> None:
     facts = _facts(path, records.meta, records.job.share)
     with pq.ParquetFile(path) as file:
         numbers = file.read(columns=list(BLOCK_COLUMNS), use_threads=False)
     # Of behaviours, for each row: log2(1 + value), NaN for none.
     values = {name: np.full(len(numbers), np.nan) for name in behaviours()}
-    with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_of(path)) as file:
+    with contextlib.suppress(OSError, pa.ArrowException), pq.ParquetFile(derived_values.derived_of(path)) as file:
         table = file.read(columns=[derived_column(name) for name in facts.behaviours], use_threads=False)
         for name in facts.behaviours if len(table) == len(numbers) else ():
             column = table[derived_column(name)].to_numpy().astype(np.float64)
             values[name] = np.log2(1 + np.maximum(column, 0))
     features = _FeaturesOfPart(list(blocks_of(numbers, facts.share)), values)
-    for first, responses in until(records.ended, _texts(path, records)):
+    for first, responses in kind.until(records.ended, _texts(path, records)):
         features.add(first, responses)
     metadata = {CONTENTS: records.meta.fingerprint.contents, FACTS: msgspec.json.encode(facts)}
     for path_of, table in zip((sample_words_of, features_of), features.tables(), strict=True):
         options = {"use_dictionary": True} if path_of is features_of else {}
-        contents = parquet_of(table.replace_schema_metadata(metadata), **options)
+        contents = segment.parquet_of(table.replace_schema_metadata(metadata), **options)
         atomic.write(path_of(path), contents)
         del table, contents  # before the next table is made
 
 
-def _texts(path: Path, records: SegmentSource) -> Iterator[tuple[int, pa.Array]]:
+def _texts(path: Path, records: kind.SegmentSource) -> Iterator[tuple[int, pa.Array]]:
     """Yield the responses of a segment in lots, each with the number of its first row."""
     first, meta = 0, records.meta
     with contextlib.suppress(OSError, pa.ArrowException):
@@ -426,4 +418,6 @@ def _bytes_of(texts: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return data[kept], np.concatenate([[0], np.cumsum(np.minimum(sizes, MAX_CHARS))])
 
 
-FEATURES = SegmentKind("features", VERSION, ENDING, "features", _is_written, _write, [features_of, sample_words_of])
+FEATURES = kind.SegmentKind(
+    "features", VERSION, ENDING, "features", _is_written, _write, [features_of, sample_words_of]
+)

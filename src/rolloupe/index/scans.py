@@ -13,12 +13,10 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.formats import by_name
-from rolloupe.index import fingerprint
+from rolloupe.index import fingerprint, run_scheduler
 from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, Tail
 from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob, most_submitted
-from rolloupe.index.fingerprint import FileState, size_of
-from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
 from rolloupe.index.segments.kind import has_other_texts
 from rolloupe.index.segments.launches import RunLaunches
 from rolloupe.index.segments.parts import (
@@ -119,10 +117,10 @@ class IndexServices(NamedTuple):
 
     executor: Executor
     budget: Budget
-    scheduler: RunScheduler
+    scheduler: run_scheduler.RunScheduler
     own_work: OwnWork = SMALL_RUNS
     shard: RunShard | None = None
-    clock: Clock = CLOCK
+    clock: run_scheduler.Clock = run_scheduler.CLOCK
 
 
 class Scans:
@@ -150,10 +148,10 @@ class Scans:
         self.failed_s = 0.0
         """When something last failed, by the clock."""
         self._seen: dict[PartKey, int] = {}
-        self._done: dict[str, FileState] = {}
+        self._done: dict[str, fingerprint.FileState] = {}
         """The states of sources without parts that are due."""
         self._done_for = -1
-        self._written: dict[str, tuple[FileState, Sequence[int]]] = {}
+        self._written: dict[str, tuple[fingerprint.FileState, Sequence[int]]] = {}
         """The parts of large files outside of holes."""
         self._executor = InlineExecutor(services.own_work.scanned_bytes, services.executor, ended)
         self._running: dict[futures.Future[JobReply], tuple[SourceState, int]] = {}
@@ -221,7 +219,7 @@ class Scans:
             self.fail(key, reply.error)
         elif reply.meta is not None:
             for path in self._catalog.add(reply.meta):
-                self._budget.count(size_of(path))
+                self._budget.count(fingerprint.size_of(path))
             self.launches.learn(reply.meta.source, reply.meta.blocks)
             self.note_scan(key, max(place.state.size, reply.meta.fingerprint.state.size))
         self._on_change()

@@ -19,8 +19,7 @@ from rolloupe.index.budget import Budget
 from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.kinds import BUDGETED
 from rolloupe.index.snapshot import Segment, age_of
-from rolloupe.storage import address_of, atomic
-from rolloupe.storage.address import parts_of
+from rolloupe.storage import address, address_of, atomic
 from rolloupe.storage.remote.connection import ObjectVersion, ObstoreConnection, connection
 from rolloupe.storage.remote.failures import ReplacedObject
 
@@ -72,7 +71,7 @@ class SharedRun:
     """The shared index of one run. All methods raise OSError."""
 
     def __init__(self, place: str) -> None:
-        scheme, bucket, self.key = parts_of(place)
+        scheme, bucket, self.key = address.parts_of(place)
         self.place = place
         opened = connection(scheme, bucket)
         assert isinstance(opened, ObstoreConnection)

@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.lru import Lru
 from rolloupe.query.engine import database
-from rolloupe.query.engine.database import Question
 
 KEPT_BYTES = 64 * 2**20
 QUICK_ROWS = 200_000
@@ -135,6 +134,6 @@ def _read(run: OpenRun, pieces: list[Piece]) -> Chunk:
     keys = list(dict.fromkeys((stats.split, stats.step) for piece in pieces for stats in piece.step_stats))
     splits, steps = zip(*keys, strict=True)
     numbers = pa.table({"split": splits, "step": pa.array(steps, pa.int64()), "number": range(len(keys))})
-    table = database.table(run, Question(whole, EVERY, tables={"steps": numbers}))
+    table = database.table(run, database.Question(whole, EVERY, tables={"steps": numbers}))
     hashes, places, launches = (column.to_numpy() for column in table.columns)
     return Chunk(frozenset(map(_rows_of, pieces)), keys, hashes, places.astype(np.int32), launches.astype(np.int32))

@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.model import Real, SampleKey
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, relation
 from rolloupe.query.engine.caches import AnswerCache, bytes_of
 from rolloupe.query.engine.compile import FILE_ORDER, discard_overlay
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import hash_of_word, is_asked, prompt_word
-from rolloupe.query.engine.relation import finite_stats, mean_of
 from rolloupe.query.prompt_index import steps_of_prompt
 from rolloupe.query.records import Stats, sample_key
 from rolloupe.query.sample.load import no_sample
@@ -58,7 +57,7 @@ WHICH = "SELECT prompt_hash FROM rows WHERE split = ? AND step = ? AND grp = ? A
 
 FOUND = f"""
 SELECT split, step, count(DISTINCT grp), count(*), count(*) FILTER (discarded <> ''), avg(response_tokens),
-       {finite_stats("reward")}
+       {relation.finite_stats("reward")}
 FROM rows WHERE prompt_hash = ? GROUP BY split, step ORDER BY split <> 'train', split, step LIMIT {MOST + 1}
 """
 
@@ -253,7 +252,7 @@ class _Counts(NamedTuple):
 kept_counts: AnswerCache[_Counts] = AnswerCache(64 * 2**20, bytes_of)
 
 COUNTS = f"""
-SELECT prompt_hash, count(*), count(*) FILTER (discarded <> ''), {mean_of("reward")}
+SELECT prompt_hash, count(*), count(*) FILTER (discarded <> ''), {relation.mean_of("reward")}
 FROM rows WHERE list_contains(?, split) AND step = ? AND prompt_hash IS NOT NULL
 GROUP BY prompt_hash ORDER BY min(row({FILE_ORDER})) LIMIT {MOST_PROMPTS + 1}
 """

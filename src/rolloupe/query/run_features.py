@@ -12,14 +12,11 @@ from numpy.typing import NDArray
 from rolloupe.derive import behaviours
 from rolloupe.errors import SourceChanged
 from rolloupe.features import Floats, Grouping, WithinSums
-from rolloupe.index import OpenRun, Piece, Snapshot, features, metric_column
-from rolloupe.index.fingerprint import state_of
+from rolloupe.index import OpenRun, Piece, Snapshot, features, fingerprint, metric_column
 from rolloupe.index.segments.columns import sql_type
 from rolloupe.index.segments.texts import read_texts
 from rolloupe.lru import Lru
-from rolloupe.query.engine import database
-from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import current_rows, is_within
+from rolloupe.query.engine import database, names
 from rolloupe.query.engine.relation import FILE, PLACE, AnnotationOverlay, Column, RowPlace, quote, where_current
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.samples.pages import in_known_splits
@@ -92,8 +89,8 @@ def feature_pieces(snapshot: Snapshot, window: FeatureWindow) -> FeaturePieces:
     pieces = sorted(in_window, key=lambda piece: (piece.source, piece.start))
     known = [(piece, facts) for piece in pieces if (facts := _facts_of(piece)) is not None]
     reached = {id(piece) for piece, _ in known}
-    pending = sum(current_rows(piece, query, snapshot) for piece in pieces if id(piece) not in reached)
-    total = sum(stats.rows for key, stats in snapshot.steps.items() if is_within(query, *key))
+    pending = sum(names.current_rows(piece, query, snapshot) for piece in pieces if id(piece) not in reached)
+    total = sum(stats.rows for key, stats in snapshot.steps.items() if names.is_within(query, *key))
     return FeaturePieces([piece for piece, _ in known], [facts for _, facts in known], total, pending)
 
 
@@ -101,7 +98,7 @@ def _facts_of(piece: Piece) -> features.FeatureFacts | None:
     if piece.path is None or piece.fingerprint is None or piece.annotates:
         return None
     path = features.features_of(piece.path)
-    state = state_of(path)
+    state = fingerprint.state_of(path)
     if state is None:
         return None
     facts = _known.get((path, state))
@@ -221,7 +218,7 @@ def _column(run: OpenRun, snapshot: Snapshot, of: SampleWords, column: str, *, i
     named = [Column(column, kind)] if (kind := sql_type(column)) else []
     sql = f"SELECT nth, {quote(column)} AS value FROM rows JOIN places USING ({', '.join(PLACE)})"
     places = [of.place(number) for number in range(of.size)]
-    table = database.table(run, Question(pieces, sql, named=named, overlay=overlay, at=places))
+    table = database.table(run, database.Question(pieces, sql, named=named, overlay=overlay, at=places))
     values = np.full(of.size, np.nan)
     values[table["nth"].to_numpy()] = table["value"].to_numpy().astype(np.float64)
     return values

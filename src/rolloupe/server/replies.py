@@ -18,8 +18,7 @@ from starlette.responses import Response
 
 from rolloupe.lru import Lru
 from rolloupe.server.threads import QUOTAS
-from rolloupe.wire import encoding
-from rolloupe.wire.session import ErrorReply
+from rolloupe.wire import encoding, session
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -229,7 +228,7 @@ def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    return json_response(ErrorReply(error=error, next=what_next, place=place), status, headers)
+    return json_response(session.ErrorReply(error=error, next=what_next, place=place), status, headers)
 
 
 def json_response(record: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

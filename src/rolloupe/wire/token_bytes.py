@@ -10,7 +10,6 @@ from rolloupe import tokens
 from rolloupe.model import RunLoss
 from rolloupe.query import TokenPage, TokenUpdate, UpdateMass
 from rolloupe.wire import encoding
-from rolloupe.wire.encoding import record_from
 from rolloupe.wire.samples import MaskRuleInfo, SampleUpdate, TokenArray, TokensHeader, UpdatePush, UpdateRuleInfo
 
 MAGIC = b"RLTK\x02\0\0\0"
@@ -63,14 +62,14 @@ def encoded(
             array.origin = page.origins[name]
         arrays.append(array)
         offset += _padded(values.nbytes)
-    header = record_from(
+    header = encoding.record_from(
         TokensHeader,
         page,
         id=id,
         count=page.stop - page.start,
         arrays=arrays,
         rules=[
-            record_from(
+            encoding.record_from(
                 MaskRuleInfo,
                 rule,
                 series=series,
@@ -103,7 +102,7 @@ def _sample_update(rule: str, update: TokenUpdate) -> SampleUpdate:
 
 def _update_rule(name: str, loss: RunLoss) -> UpdateRuleInfo:
     kind, is_of_run = tokens.UPDATES[name], loss.rule == name
-    return record_from(
+    return encoding.record_from(
         UpdateRuleInfo,
         kind,
         loss,
@@ -126,7 +125,7 @@ def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[UpdatePush
 
 def pushed(name: str, push: UpdateMass) -> UpdatePush:
     """Return the sums of some tokens as a record."""
-    return record_from(UpdatePush, push, name=name[:MAX_TEXT])
+    return encoding.record_from(UpdatePush, push, name=name[:MAX_TEXT])
 
 
 def _padded(size_bytes: int) -> int:

@@ -11,9 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rolloupe._version import __version__
-from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK, UNREADABLE
-from rolloupe.cli.options import command
+from rolloupe.cli import frame, options, progress
 from rolloupe.cli.runs import check_reward_key, open_runs, require_complete
 from rolloupe.cli.terminal import counted, show_line, tell_json, without_samples
 from rolloupe.errors import IncompleteIndex
@@ -52,7 +50,7 @@ class DoctorOptions:
     as_json: bool = option(False, "Print everything as a JSON object.", flags=("--json",))
 
 
-@command(has_run=False)
+@options.command(has_run=False)
 def doctor(asked: DoctorOptions, place: RunPaths) -> int:
     """Report what Rolloupe reads, in which format, what it skips, and why.
 
@@ -80,7 +78,7 @@ def doctor(asked: DoctorOptions, place: RunPaths) -> int:
         head = f"not everything was looked at within {report.within_s:g} s:"
         end = "Next: rolloupe index PATH, which takes its time; or name a folder below"
         raise IncompleteIndex("\n".join([head, *(f"  {line}" for line in missing[:SHOWN]), end]))
-    return OK if report.runs else NOTHING
+    return frame.OK if report.runs else frame.NOTHING
 
 
 @dataclass
@@ -158,7 +156,7 @@ def examine(place: RunPaths) -> Diagnosis:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            os._exit(UNREADABLE)
+            os._exit(frame.UNREADABLE)
 
     thread = threading.Thread(target=gather, daemon=True)
     thread.start()

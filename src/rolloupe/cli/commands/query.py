@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.new_file import new_file, refuse_existing
+from rolloupe.cli import frame, new_file, progress
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
 from rolloupe.cli.terminal import FIXED, complain, print_table, sample_record, tell, tell_json
@@ -103,7 +101,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
     if asked.overwrite and asked.file is None:
         raise click.UsageError("--overwrite replaces the FILE of --to: add --to FILE, or leave --overwrite out")
     if asked.file is not None:
-        refuse_existing(asked.file, overwrite=asked.overwrite)
+        new_file.refuse_existing(asked.file, overwrite=asked.overwrite)
     names = ("split", "steps", "group", "where", "sort", "descending")
     question = sample_query(**{name: getattr(asked, name) for name in names})
     counts = Counter[str]()
@@ -141,7 +139,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
                 with contextlib.suppress(BadQuery, NotFound):
                     reasons |= dict.fromkeys(run.why_none(question))
             complain(" ".join(["No sample matches.", *reasons]) + where_there_are(runs))
-        return OK if shown else NOTHING
+        return frame.OK if shown else frame.NOTHING
 
 
 ALIAS_WORDS = ", ".join(f"{alias} means {column}" for alias, column in ALIASES.items())
@@ -200,7 +198,7 @@ def _write_file(
     derived = dict.fromkeys(name for of_run in names for name in derived_names(question, *of_run))
     columns = export.columns_of(metrics, tags, [*derived], is_whole=True)
     records = (record for run, item in rows for record in export.rows(run.id, [item], columns, run.texts))
-    with new_file(file, runs, overwrite=overwrite) as target:
+    with new_file.new_file(file, runs, overwrite=overwrite) as target:
         target.writelines(export.written(file.suffix[1:].lower(), columns, records))
 
 

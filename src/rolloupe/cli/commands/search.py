@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import progress
+from rolloupe.cli import frame, progress
 from rolloupe.cli.commands.query import where_there_are
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, StepRange, command, with_paths, words
 from rolloupe.cli.runs import opened
 from rolloupe.cli.terminal import complain, counted, number, sample_record, show_line, tell_json
@@ -89,10 +88,10 @@ def search(asked: SearchOptions, place: RunPaths) -> int:
                 complain(f"{run.id}: not searched: {note}")
         if not samples + transcripts:
             complain(f"Nothing was found.{_missing_steps(runs, asked.split, asked.steps)}")
-            return NOTHING
+            return frame.NOTHING
         if not asked.as_json:
             _say_total(samples, transcripts, listed)
-        return OK
+        return frame.OK
 
 
 def _missing_steps(runs: "Runs", split: str | None, steps: StepRange) -> str:

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.options import JSON, command
+from rolloupe.cli import frame, options, progress
 from rolloupe.cli.runs import explain_nothing, open_runs
 from rolloupe.cli.terminal import complain, number, show_line, tell_json
 from rolloupe.questions import option
@@ -44,10 +42,10 @@ class TailOptions:
     split: str | None = option(None, "One split; eval stands for every eval/... Default: all.")
     last: int = option(1, "Begin with the last N steps.", ge=0, show_default=True)
     count: int | None = option(None, "Stop after N steps. Default: at Ctrl-C.", ge=1)
-    as_json: bool = option(False, **JSON)
+    as_json: bool = option(False, **options.JSON)
 
 
-@command()
+@options.command()
 def tail(asked: TailOptions, place: RunPaths) -> int:
     """Follow runs: print the figures of each new step, and its best, median and worst sample.
 
@@ -76,13 +74,13 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
             complain(f"{awaited} Ctrl-C ends.")
         elif not len(runs):
             explain_nothing(runs)
-            return NOTHING
+            return frame.NOTHING
         for nth, found in enumerate(_steps(runs, place.run_id, asked.split, asked.last), 1):
             tell_json(_record(found)) if asked.as_json else _print(found)
             sys.stdout.flush()  # a reader of a pipe follows, too
             if nth == asked.count:
                 break
-    return OK
+    return frame.OK
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":

@@ -18,9 +18,8 @@ from msgspec.structs import replace
 
 from rolloupe.derive import METRICS, SampleBatch, text_metrics, values_of_batch
 from rolloupe.formats import by_name
-from rolloupe.index.segments import kind
+from rolloupe.index.segments import kind, segment
 from rolloupe.index.segments.columns import derived_column
-from rolloupe.index.segments.segment import LZ4, META_BYTES, contents_of, parquet_of
 from rolloupe.index.segments.step_stats import NO_MOMENTS, StepStats, decoded, encoded, moments_of, of_one_sample
 from rolloupe.index.segments.step_stats import by_name as moments_by_name
 from rolloupe.model import SampleRow
@@ -53,7 +52,7 @@ def about_of(path: Path) -> Path:
 def read_derived(path: Path, meta: kind.SegmentMeta) -> kind.DerivedMeta | None:
     """Read which derived metrics a segment has; None if the files are missing, torn, or of another segment."""
     try:
-        about: kind.DerivedMeta = decoded(contents_of(about_of(path), META_BYTES), kind.DerivedMeta)
+        about: kind.DerivedMeta = decoded(segment.contents_of(about_of(path), segment.META_BYTES), kind.DerivedMeta)
         size_bytes = derived_of(path).stat().st_size
     except (OSError, ValueError, msgspec.MsgspecError):
         return None
@@ -102,7 +101,7 @@ def add_values(
         columns = {derived_column(name): kept.columns[derived_column(name)] for name in names}
         for name, column in values.items():
             columns[derived_column(name)] = pa.array(column, pa.float64(), from_pandas=True)  # NaN is null
-        contents = parquet_of(pa.table(columns), codec=LZ4)
+        contents = segment.parquet_of(pa.table(columns), codec=segment.LZ4)
         atomic.write(derived_of(path), contents)
         about = kind.DerivedMeta(
             version=VERSION,

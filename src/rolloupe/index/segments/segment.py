@@ -20,9 +20,7 @@ import pyarrow.parquet as pq
 
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
-from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments import parts
-from rolloupe.index.segments.columns import names_of
+from rolloupe.index.segments import columns, parts
 from rolloupe.index.segments.kind import NEVER, SegmentKind, SegmentMeta
 from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
 from rolloupe.model import Location, Problem, RunInfo, Source
@@ -139,9 +137,9 @@ def parquet_of(table: pa.Table, codec: pa.Codec = ZSTD, **options: Any) -> memor
     return memoryview(sink.getvalue())
 
 
-def _meta(run: RunInfo, source: Source, part: int, records: parts.Scan, print_: Fingerprint) -> SegmentMeta:
+def _meta(run: RunInfo, source: Source, part: int, records: parts.Scan, print_: fingerprint.Fingerprint) -> SegmentMeta:
     rows, annotations, problems = records.rows, records.annotations, list(records.problems)
-    metrics, tags, left_out = names_of(records.named)
+    metrics, tags, left_out = columns.names_of(records.named)
     if left_out:
         reason = f"too many names of sample metrics or tags: {left_out} of them show in the sample alone"
         problems.append(Problem(source=source.name, reason=reason))

@@ -18,11 +18,7 @@ from rolloupe import tokens
 from rolloupe.derive import token_metrics
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import size_of
-from rolloupe.index.segments import kind
-from rolloupe.index.segments.derived_values import add_values, may_have_tokens, read_derived
-from rolloupe.index.segments.parts import WORD
-from rolloupe.index.segments.segment import parquet_of
-from rolloupe.index.segments.step_stats import MAX_SERIES
+from rolloupe.index.segments import derived_values, kind, parts, segment, step_stats
 from rolloupe.index.token_stats import words
 from rolloupe.index.token_stats.series import PositionRuns, PositionSums, SeriesTotals, no_positions
 from rolloupe.index.token_stats.words import WordNumbers, WordRows, WordTotals
@@ -128,9 +124,9 @@ def words_file_of(path: Path) -> Path:
 
 
 def _is_written(path: Path, meta: kind.SegmentMeta, annotations: int, loss: RunLoss | None, _: object) -> bool:
-    if meta.annotates or not (annotations or may_have_tokens(meta)):
+    if meta.annotates or not (annotations or derived_values.may_have_tokens(meta)):
         return True
-    about = read_derived(path, meta)
+    about = derived_values.read_derived(path, meta)
     if about is None or about.tokens is None or not about.has_current(token_metrics()):
         return False
     is_same = (about.tokens.version, about.tokens.annotations) == (VERSION, annotations)
@@ -169,7 +165,7 @@ def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
     reading.finish()
     size_bytes = words_bytes = 0
     if reading.totals:
-        contents = parquet_of(_table(reading.totals, reading.vocabulary))
+        contents = segment.parquet_of(_table(reading.totals, reading.vocabulary))
         atomic.write(tokens_file_of(path), contents)
         size_bytes = contents.nbytes
         words_bytes = reading.word_rows.write(words_file_of(path), reading.vocabulary)
@@ -181,7 +177,7 @@ def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
         loss=loss_stamp(job.loss),
         unread=reading.unread,
     )
-    return add_values(path, records.meta, rows, reading.values, mark=mark)
+    return derived_values.add_values(path, records.meta, rows, reading.values, mark=mark)
 
 
 def rows_of(path: Path) -> list[SampleRow]:
@@ -224,7 +220,7 @@ class _StepTotals:
         """Add the tokens of a batch, whose words have these numbers."""
         runs = PositionRuns(batch)
         for name, series in batch.series.items():
-            if name not in self.series and len(self.series) < MAX_SERIES:
+            if name not in self.series and len(self.series) < step_stats.MAX_SERIES:
                 self.series[name] = SeriesTotals(series.origin, has_moments=self._has_moments)
             if name in self.series:
                 self.series[name].add(batch, name)
@@ -299,11 +295,11 @@ def _table(totals: dict[StepOfLaunch, _StepTotals], vocabulary: WordNumbers) -> 
     histograms = [totals_of.histogram().packed() for *_, totals_of in rows]
     positions = [totals[split, step, launch].positions[name].packed() for split, step, launch, name, _ in rows]
     columns = {
-        "split": pa.array([split for split, *_ in rows], WORD),
+        "split": pa.array([split for split, *_ in rows], parts.WORD),
         "step": pa.array([step for _, step, *_ in rows], pa.int64()),
         "launch": pa.array([launch for _, _, launch, *_ in rows], pa.int32()),
-        "series": pa.array([name for *_, name, _ in rows], WORD),
-        "origin": pa.array([totals_of.origin for *_, totals_of in rows], WORD),
+        "series": pa.array([name for *_, name, _ in rows], parts.WORD),
+        "origin": pa.array([totals_of.origin for *_, totals_of in rows], parts.WORD),
         **{name: pa.array([getattr(totals_of, name) for *_, totals_of in rows], pa.int64()) for name in COUNTS},
         **{name: pa.array([getattr(totals_of, name) for *_, totals_of in rows], pa.float64()) for name in SUMS},
         "buckets": pa.array([buckets for buckets, _ in histograms], pa.binary()),

@@ -20,16 +20,6 @@ from rolloupe.insight.findings import trend as trends
 from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, RunFindings
-from rolloupe.insight.findings.selection import (
-    ONE_LOOK,
-    PREFERENCE,
-    SHOWN_DIGITS,
-    Candidates,
-    Evidence,
-    FeatureMatrix,
-    evidence_of,
-    feature_matrix,
-)
 from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import FeatureWindow, text_rewards
 from rolloupe.questions import FindingQuery, PartQuery
@@ -84,7 +74,7 @@ def findings(run: OpenRun, asked: FindingQuery = WHOLE_RUN) -> RunFindings:
     try:
         kept = msgspec.msgpack.decode(file.read_bytes(), type=RunFindings)
     except (OSError, msgspec.MsgspecError):
-        with ONE_LOOK:
+        with selection.ONE_LOOK:
             kept = search(run, scope)
         _keep(file, kept)
     discarded = query.discarded_among(run, scope.window.split, asked.step_min, asked.step_max)
@@ -121,8 +111,8 @@ def search(run: OpenRun, scope: Scope) -> RunFindings:
     features, facts = query.feature_sums(run, window, pieces)
     chosen = selection.candidates(features, facts)
     sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
-    matrix = feature_matrix(sample, chosen)
-    evidence = evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
+    matrix = selection.feature_matrix(sample, chosen)
+    evidence = selection.evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
     values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     answer = RunFindings(
         findings=_Search(run, matrix, evidence, chosen, values).findings() if facts.groups and sample.size else [],
@@ -139,7 +129,12 @@ class _Search:
     """Turns the features of a window into findings."""
 
     def __init__(
-        self, run: OpenRun, matrix: FeatureMatrix, evidence: Evidence, chosen: Candidates, correct: Floats | None
+        self,
+        run: OpenRun,
+        matrix: selection.FeatureMatrix,
+        evidence: selection.Evidence,
+        chosen: selection.Candidates,
+        correct: Floats | None,
     ) -> None:
         self._run, self._matrix, self._evidence, self._candidates = run, matrix, evidence, chosen
         self._correct = None if correct is None else matrix.of.grouping.centred(correct)
@@ -162,7 +157,7 @@ class _Search:
 
     def _cards(self, paid: Sequence[SeenFinding]) -> list[SeenFinding]:
         """Return the features that the reward pays for, those that matter most first, each card once."""
-        z = np.round(self._evidence.z, SHOWN_DIGITS)
+        z = np.round(self._evidence.z, selection.SHOWN_DIGITS)
         ordered = sorted(paid, key=lambda feature: (CLASSES.index(feature.kind), -abs(z[feature.number])))
         numbers = [feature.number for feature in ordered]
         has = (self._matrix.x[:, numbers] > 0).astype(np.float64)
@@ -201,7 +196,7 @@ class _Search:
             pattern=METRICS[behaviour].pattern if behaviour else wording.pattern,
             behaviour=f"{PREFIX}{behaviour}" if behaviour else "", title=title,
             where=f"{PREFIX}{behaviour} > {much:.6g}" if behaviour else "", effect=effect,
-            z=round(float(self._evidence.z[feature.number]), SHOWN_DIGITS), correctness=feature.correctness,
+            z=round(float(self._evidence.z[feature.number]), selection.SHOWN_DIGITS), correctness=feature.correctness,
             first=trend.first, last=trend.last, rise=trend.t,
             prevalence=trends.prevalence_of(x, centred, of.rewards, of.step), samples=read.named(names),
         )  # fmt: skip
@@ -231,7 +226,7 @@ class _Search:
         first = int(best_covered[np.argmin(matrix.of.step[best_covered])])  # in whichever order the index has files
         text = query.response_of(self._run, matrix.of, first)
         words = phrases_in(text, matrix.hashes[alike])
-        close = (correlations > NEARLY_SAME) & (z * PREFERENCE >= z[number])
+        close = (correlations > NEARLY_SAME) & (z * selection.PREFERENCE >= z[number])
         same = [near for near in alike.tolist() if close[near] and int(matrix.hashes[near]) in words]
         read = {near: len(words_to_read(words[int(matrix.hashes[near])])) for near in same}
         best = max(same, key=lambda near: (read[near], z[near]), default=number)

@@ -13,8 +13,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import LARGEST, Real
 from rolloupe.query.curves.curve import ALL_STEPS, Range
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import StepAnswers
+from rolloupe.query.engine import caches, database
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.records import SampleQuery, Stats
 from rolloupe.query.samples.pages import samples
@@ -31,7 +30,7 @@ MAX_SAMPLES = 5000
 
 KEPT_STEPS = 200_000
 
-_counts = StepAnswers(KEPT_STEPS)
+_counts = caches.StepAnswers(KEPT_STEPS)
 
 
 class Bins(NamedTuple):

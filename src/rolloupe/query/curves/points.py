@@ -24,8 +24,7 @@ from rolloupe.query.evals.scores import eval_summary
 from rolloupe.query.records import SeriesPoint
 from rolloupe.query.run.trainer_files import metric_table
 from rolloupe.query.run_tokens.statistics import masked_by_rule
-from rolloupe.query.steps import moments
-from rolloupe.query.steps.summaries import first_split
+from rolloupe.query.steps import moments, summaries
 from rolloupe.tokens.series import EQUAL
 
 WHOLE = {
@@ -73,7 +72,7 @@ def points_of(run: OpenRun, query: CurveQuery) -> Curve:
     kind, where = query.kind, query.options.where.strip()
     if where and kind in WHOLE:
         raise BadQuery(f"{WHOLE[kind]}: no filter of samples applies to them")
-    source = query.source or ("" if kind == "eval" else first_split(run))
+    source = query.source or ("" if kind == "eval" else summaries.first_split(run))
     options = replace(query.options, where=where)
     query = replace(query, source=source, stat=query.stat or STATS[kind][0], options=options)
     points = _POINTS[kind](run, query)

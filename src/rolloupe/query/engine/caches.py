@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.lru import Lru
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, names
 from rolloupe.query.engine.compile import CompiledQuery
-from rolloupe.query.engine.names import is_asked
 
 T = TypeVar("T")
 
@@ -85,7 +84,7 @@ class StepAnswers:
 def _renewed(old: _Answered, run: OpenRun, snapshot: Snapshot, split: str, rows: CompiledQuery, sql: str) -> _Answered:
     keys: dict[int, list[StepKey]] = {}
     for key in snapshot.pieces:
-        if is_asked(key[0], split):
+        if names.is_asked(key[0], split):
             keys.setdefault(key[1], []).append(key)
     is_overlaid = rows.overlay.pieces or rows.overlay.scores
     newer = _stamp_of((*snapshot.annotations, *snapshot.scores)) if is_overlaid else ()

@@ -17,11 +17,9 @@ from rolloupe.columns import CHARTED
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Snapshot, StepStats, metric_column
 from rolloupe.index.segments.step_stats import Moments
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache, bytes_of
+from rolloupe.query.engine import caches, database, relation
 from rolloupe.query.engine.compile import matching
 from rolloupe.query.engine.names import qualified
-from rolloupe.query.engine.relation import literal, quote
 from rolloupe.query.filter.parser import quoted
 from rolloupe.query.steps.summaries import first_split
 
@@ -46,7 +44,7 @@ class Bar(NamedTuple):
 
     def sql(self, value: str) -> str:
         """A condition on a column."""
-        cases = "".join(f" WHEN {literal(env)} THEN {float(threshold)!r}" for env, threshold in self.by_env)
+        cases = "".join(f" WHEN {relation.literal(env)} THEN {float(threshold)!r}" for env, threshold in self.by_env)
         bar = f"CASE env{cases} ELSE {self.value!r} END" if cases else repr(self.value)
         slack = f"{TOLERANCE!r} * greatest(1.0, abs({bar}))"
         return f"({value} <= ({bar}) + {slack})" if self.falls else f"({value} >= ({bar}) - {slack})"
@@ -187,16 +185,16 @@ class Cells(NamedTuple):
     without: NDArray[np.int64]
 
 
-_cells: AnswerCache[Cells] = AnswerCache(KEPT_BYTES, bytes_of)
+_cells: caches.AnswerCache[Cells] = caches.AnswerCache(KEPT_BYTES, caches.bytes_of)
 
 
 def value_of(snapshot: Snapshot, metric: str) -> tuple[str, str]:
     """A metric by the name that people use, and in SQL. Raises `BadQuery`."""
     if metric in CHARTED:
-        return metric, quote(metric)
+        return metric, relation.quote(metric)
     if metric not in snapshot.metrics:
         raise BadQuery(f"no sample metric {metric!r}; there are: {', '.join([*CHARTED, *snapshot.metrics][:40])}")
-    return qualified(metric, "metric"), quote(metric_column(metric))
+    return qualified(metric, "metric"), relation.quote(metric_column(metric))
 
 
 def cells_of(run: OpenRun, judge: Judge, where: str = "") -> Cells:
@@ -211,7 +209,7 @@ def cells_of(run: OpenRun, judge: Judge, where: str = "") -> Cells:
 
 def _counted(run: OpenRun, snapshot: Snapshot, judge: Judge, where: str) -> Cells:
     name, value = value_of(snapshot, judge.metric)
-    reference = quote(metric_column(REFERENCE)) if REFERENCE in snapshot.metrics else "NULL::DOUBLE"
+    reference = relation.quote(metric_column(REFERENCE)) if REFERENCE in snapshot.metrics else "NULL::DOUBLE"
     is_compared = f"isfinite(reward) AND isfinite({reference})"
     rows = matching(snapshot, where, [name, "reward", REFERENCE])
     sql = f"""

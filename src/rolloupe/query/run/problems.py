@@ -16,10 +16,7 @@ from rolloupe.formats.reading.trainer_files import damage
 from rolloupe.formats.reading.value_parsers import REWARDS
 from rolloupe.index import OpenRun
 from rolloupe.model import Locator, Problem
-from rolloupe.query.engine import database
-from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import has_column
-from rolloupe.query.engine.relation import AnnotationOverlay
+from rolloupe.query.engine import database, names, relation
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run.trainer_files import curve_sources, left_out_of_named, tracker_damage
@@ -109,8 +106,8 @@ def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:
     snapshot = run.snapshot()
     pieces = snapshot.holding() if snapshot.annotations else []
     try:
-        overlay = AnnotationOverlay(snapshot.annotations, ["advantage"])
-        answer = database.ask(run, Question(pieces, UNMATCHED, overlay=overlay))
+        overlay = relation.AnnotationOverlay(snapshot.annotations, ["advantage"])
+        answer = database.ask(run, database.Question(pieces, UNMATCHED, overlay=overlay))
     except RolloupeError:  # too large for a query, or the index is being rebuilt
         return last.found if last else []
     about = "annotations of samples that are not in the run; this is the first"
@@ -122,7 +119,7 @@ def _unmatched(run: OpenRun, last: ProblemsFound | None) -> Sequence[Problem]:
 
 def text_rewards(run: OpenRun) -> list[str]:
     """Return the tags of a run under a usual name of a reward."""
-    return [name for name in (f"tag.{reward}" for reward in REWARDS) if has_column(run, name)]
+    return [name for name in (f"tag.{reward}" for reward in REWARDS) if names.has_column(run, name)]
 
 
 def reward_doubts(run: OpenRun) -> list[str]:
@@ -139,7 +136,7 @@ def reward_doubts(run: OpenRun) -> list[str]:
                 many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
                 what = "a text in place of a reward, which is no number; the first is"
                 doubts.append(f"{many} {what} “{first.values[0]}”")
-        rows = database.ask(run, Question(run.snapshot().holding() if key else (), COUNTS))
+        rows = database.ask(run, database.Question(run.snapshot().holding() if key else (), COUNTS))
     except RolloupeError:  # the index is being rebuilt
         return []
     is_counter = (
@@ -178,7 +175,7 @@ def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:
     pieces = snapshot.holding([split], low, steps[-1])
     size, until = 0, time.monotonic() + MOST_S
     try:
-        places = database.ask(run, Question(pieces, FIRST, [split, low, steps[-1]]))
+        places = database.ask(run, database.Question(pieces, FIRST, [split, low, steps[-1]]))
     except RolloupeError:  # the index is being rebuilt
         return
     for name, start, length, part in places:

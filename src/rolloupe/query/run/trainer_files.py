@@ -18,15 +18,7 @@ from msgspec import Struct
 
 from rolloupe import model
 from rolloupe.errors import NotFound
-from rolloupe.formats.curve_files import (
-    EMPTY,
-    CurveFile,
-    current_curves,
-    curve_files,
-    path_names,
-    stamps_of,
-    without_curves,
-)
+from rolloupe.formats import curve_files
 from rolloupe.formats.reading.files import once
 from rolloupe.formats.reading.trackers.curves import EARLIEST_S, TIMES, LoggedRun, is_step, trainer_step_of
 from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
@@ -70,8 +62,10 @@ def with_tracker_curves(
     times = {row.step: row.time_s for row in own if row.step is not None}
     loose = [row for row in own if row.step is None]
     timed = {row.step for row in own if time_of(row) is not None}
-    sources = [CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in without_curves(run.info)]
-    for file in curve_files(run.info):
+    sources = [
+        CurveSource("", path, "", [], "", NO_CURVES, is_named=True) for path in curve_files.without_curves(run.info)
+    ]
+    for file in curve_files.curve_files(run.info):
         for logged, note in _chosen(file, run.info):
             step_name = _step_name(logged, run.info.reading.metrics_step)
             rows = rows_by_step(logged.rows, step_name)
@@ -128,7 +122,7 @@ def tracker_damage(info: model.RunInfo) -> list[model.Problem]:
     """List what could not be read of the files that trackers keep of a run; `left_out_of_named` has the named files."""
     folder = info.root if is_folder(info.root) else os.path.dirname(info.root)
     problems = []
-    for file in (file for file in curve_files(info) if not file.is_named):
+    for file in (file for file in curve_files.curve_files(info) if not file.is_named):
         runs = [logged for logged, _ in _chosen(file, info)]
         large = [_without_large_steps(logged) for logged in runs if not _step_name(logged, info.reading.metrics_step)]
         for damage in dict.fromkeys(filter(None, [*(logged.damage for logged in runs), *large])):
@@ -146,16 +140,16 @@ def left_out_of_named(sources: Sequence[CurveSource]) -> list[model.Problem]:
     ]
 
 
-def _chosen(file: CurveFile, info: model.RunInfo) -> list[tuple[LoggedRun, str]]:
+def _chosen(file: curve_files.CurveFile, info: model.RunInfo) -> list[tuple[LoggedRun, str]]:
     """Return the runs in a file that are this run, each with a note; without any, an empty run with a note."""
     try:
-        runs = current_curves(file)
+        runs = curve_files.current_curves(file)
     except ValueError as error:
-        return [(LoggedRun("", [], damage="" if str(error) == EMPTY else str(error)), str(error))]
+        return [(LoggedRun("", [], damage="" if str(error) == curve_files.EMPTY else str(error)), str(error))]
     if info.within and file.path == info.root:
         return [(run, "") for run in runs if run.id == info.within]
     name = info.name
-    is_named = len(runs) == 1 and name in path_names(file)
+    is_named = len(runs) == 1 and name in curve_files.path_names(file)
     same = [run for run in runs if is_named or run.name == name]
     if file.is_beside or (len(runs) > 1 and same):
         return [(run, "") for run in same]
@@ -273,7 +267,7 @@ def current_version(run: OpenRun) -> str:
         with contextlib.suppress(OSError):
             state = file_state(source.location)
             states.append(f"{source.name}:{state.st_ino}:{state.st_size}:{state.st_mtime_ns}")
-    stamps = " ".join(f"{stamp}" for file in curve_files(run.info) for stamp in stamps_of(file))
+    stamps = " ".join(f"{stamp}" for file in curve_files.curve_files(run.info) for stamp in curve_files.stamps_of(file))
     word = " ".join([*states, stamps])
     return hashlib.blake2b(word.encode("utf-8", "replace"), digest_size=8).hexdigest()
 

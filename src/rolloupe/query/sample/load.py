@@ -23,10 +23,9 @@ from rolloupe.formats.reading.files import stem
 from rolloupe.formats.token_texts import add_strings
 from rolloupe.index import OpenRun, metric_column, tag_column
 from rolloupe.model import Locator, Sample, SampleKey, Source, Texts
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, relation
 from rolloupe.query.engine.compile import FILE_ORDER
 from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import AnnotationOverlay, quote
 
 T = TypeVar("T")
 
@@ -361,10 +360,10 @@ def _scores_of(run: OpenRun, key: SampleKey, locator: Locator) -> tuple[dict[str
     columns = [*map(metric_column, metrics), *map(tag_column, tags)]
     if not columns:
         return {}, {}
-    sql = f"""SELECT {", ".join(map(quote, columns))} FROM rows
+    sql = f"""SELECT {", ".join(map(relation.quote, columns))} FROM rows
         WHERE split = ? AND step = ? AND source = ? AND byte_start = ? AND part = ?"""
     values = [key.split, key.step, locator.source, locator.start, locator.part]
-    overlay = AnnotationOverlay(columns=columns, scores=snapshot.scores)
+    overlay = relation.AnnotationOverlay(columns=columns, scores=snapshot.scores)
     pieces = snapshot.holding([key.split], key.step, key.step)
     scores = next(iter(database.ask(run, Question(pieces, sql, values, overlay=overlay))), ())
     numbers, words = zip(metrics, scores, strict=False), zip(tags, scores[len(metrics) :], strict=False)

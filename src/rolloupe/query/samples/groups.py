@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache, bytes_of
+from rolloupe.query.engine import caches, database
 from rolloupe.query.engine.compile import FILE_ORDER, by_value, compile_query, count_found, parts_of
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import column, is_number
 from rolloupe.query.engine.relation import PLACE, finite_stats, mean_of
 from rolloupe.query.records import GroupSummary, SampleQuery, Stats
@@ -66,7 +64,7 @@ class Heads(NamedTuple):
     firsts: NDArray[np.int64]
 
 
-kept_heads: AnswerCache[Heads] = AnswerCache(64 * 2**20, bytes_of)
+kept_heads: caches.AnswerCache[Heads] = caches.AnswerCache(64 * 2**20, caches.bytes_of)
 
 
 def groups_page(
@@ -86,7 +84,7 @@ def groups_page(
     if around is not None and query.limit:
         sql = f"SELECT {HASH} FROM rows WHERE split = ? AND step = ? AND grp = ? LIMIT 1"
         pieces = snapshot.holding([around.split], around.step, around.step)
-        for (name,) in database.ask(run, Question(pieces, sql, around.shared[:3])):
+        for (name,) in database.ask(run, database.Question(pieces, sql, around.shared[:3])):
             for place in np.flatnonzero(heads.names == np.uint64(name)).tolist():
                 query = replace(query, offset=place // query.limit * query.limit)
     stop = None if query.limit is None else query.offset + query.limit

@@ -21,11 +21,8 @@ from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
 from rolloupe.index.segments.columns import MAX_METRICS
 from rolloupe.model import SampleKey
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache
+from rolloupe.query.engine import caches, database, names
 from rolloupe.query.engine.compile import compile_query, count_found, is_one_step, number_of, parts_of
-from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.names import is_annotated, is_within, moments_by_kind, reference
 from rolloupe.query.engine.relation import PLACE, RowPlace, TableReading
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.sample.load import locate
@@ -84,7 +81,7 @@ class Order(NamedTuple):
         sql = f"""SELECT {", ".join(PLACE)} FROM rows WHERE split = ? AND step = ? AND grp = ? AND idx = ?
             ORDER BY source, ordinal, byte_start, part"""
         pieces = self.snapshot.holding([key.split], key.step, key.step)
-        attempts = database.places(run, Question(pieces, sql, key.shared))
+        attempts = database.places(run, database.Question(pieces, sql, key.shared))
         if len(attempts) < max(1, key.attempt):
             return None
         try:
@@ -96,7 +93,7 @@ class Order(NamedTuple):
         return int(places[0]) if len(places) else None
 
 
-listings: AnswerCache[Order] = AnswerCache(KEPT_BYTES, lambda order: order.rows.nbytes)
+listings: caches.AnswerCache[Order] = caches.AnswerCache(KEPT_BYTES, lambda order: order.rows.nbytes)
 
 
 def listed(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Listing:
@@ -150,10 +147,10 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
     Each of the `want` steps with the best extremes has at least one sample that good. So no step with a worse best
     value has any of the first `want` samples. The query has no conditions but splits, steps and `trained`.
     """
-    by = reference(snapshot, query.sort)
+    by = names.reference(snapshot, query.sort)
     if by is None or query.trained is False or len(snapshot.metrics) >= MAX_METRICS:
         return None
-    if is_annotated(snapshot, [by.column, "discarded"]):
+    if names.is_annotated(snapshot, [by.column, "discarded"]):
         return None
     if by.kind == "derived" and snapshot.lacking(by.name, keys):
         return None
@@ -162,7 +159,7 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
     """A value that some sample of each step certainly has, and a bound for all; greater is better for both."""
     for key in keys:
         stats = snapshot.steps[key]
-        moments = moments_by_kind(stats, by.kind).get(by.name)
+        moments = names.moments_by_kind(stats, by.kind).get(by.name)
         witness = -inf if moments is None or not moments.count else sign * (moments.max if sign > 0 else moments.min)
         is_whole = query.trained or not stats.discarded  # moments cover the trained samples
         best.append((witness, witness if is_whole else inf))
@@ -213,7 +210,7 @@ class BySql:
         answer = database.ask(run, self._question(sql, locator.source, locator.start, locator.part))
         return int(answer[0][0]) if answer else None
 
-    def _question(self, sql: str, *values: object) -> Question:
+    def _question(self, sql: str, *values: object) -> database.Question:
         return self._terms.question(self._pieces, sql, values)
 
 
@@ -254,7 +251,7 @@ class ByStep:
         return BySql(run, self.snapshot, query, by_group=True)
 
 
-step_listings: AnswerCache[ByStep] = AnswerCache(KEPT_BYTES // 4, lambda listing: listing.nbytes, AT_ONCE)
+step_listings: caches.AnswerCache[ByStep] = caches.AnswerCache(KEPT_BYTES // 4, lambda listing: listing.nbytes, AT_ONCE)
 
 
 def _is_narrowed(query: SampleQuery) -> bool:
@@ -276,7 +273,7 @@ def _counted(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> dict[StepK
 def _steps(snapshot: Snapshot, query: SampleQuery) -> Sequence[StepKey]:
     if is_one_step(query):
         return [key] if (key := (query.splits[0], query.step_min or 0)) in snapshot.steps else []
-    keys = [key for key in snapshot.steps if is_within(query, *key)]
+    keys = [key for key in snapshot.steps if names.is_within(query, *key)]
     return sorted(keys, key=lambda key: (key[0] != "train", *key), reverse=query.descending)
 
 

@@ -18,7 +18,6 @@ from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, s
 from rolloupe.model import Locator, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import reference
 from rolloupe.query.engine.relation import PLACE, PLACE_WORD, AnnotationOverlay, Column, RowPlace, place_word, quote
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
@@ -51,7 +50,7 @@ def attempts_of(run: OpenRun, snapshot: Snapshot, rows: pa.Table) -> dict[int, i
     place = ", ".join(f"own_{name}" for name in ORDER)
     sql = f"""SELECT nth, count(*) FILTER (WHERE row({ATTEMPT_ORDER}) <= row({place})) AS n
         FROM base JOIN shown USING ({", ".join(KEY)}) GROUP BY nth HAVING n < count(*)"""
-    return dict(database.ask(run, Question(snapshot.of(of_steps), sql, tables={"shown": shown})))
+    return dict(database.ask(run, database.Question(snapshot.of(of_steps), sql, tables={"shown": shown})))
 
 
 def keyed_values(
@@ -69,7 +68,7 @@ def prompt_texts(run: OpenRun, pieces: Sequence[Piece], hashes: NDArray[np.int64
     sql = """SELECT prompt_hash, any_value(prompt_preview) FROM rows SEMI JOIN wanted USING (prompt_hash)
         GROUP BY prompt_hash"""
     wanted = {"wanted": pa.table({"prompt_hash": hashes})}
-    return dict(database.ask(run, Question(pieces if len(hashes) else (), sql, tables=wanted)))
+    return dict(database.ask(run, database.Question(pieces if len(hashes) else (), sql, tables=wanted)))
 
 
 class RowNames(NamedTuple):
@@ -120,7 +119,7 @@ def list_rows(
         selected = ", ".join(map(quote, (*fixed, *map(metric_column, metrics), *map(tag_column, tags))))
         word = f"{place_word()} AS {quote(PLACE_WORD)}"
         sql = f"SELECT nth, {word}, {selected} FROM rows JOIN places USING ({', '.join(PLACE)})"
-        rows = database.table(run, Question(pieces, sql, overlay=overlay, at=at))
+        rows = database.table(run, database.Question(pieces, sql, overlay=overlay, at=at))
         order = rows["nth"].to_pylist()
         rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
         attempts = attempts_of(run, snapshot, rows)
@@ -128,7 +127,7 @@ def list_rows(
             columns_of = [Column(name, sql_type(name)) for name in map(derived_column, of_derived)]
             selected = ", ".join(quote(column.name) for column in columns_of)
             sql = f"SELECT {selected} FROM base JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-            values = database.table(run, Question(pieces, sql, named=columns_of, at=at)).take(order)
+            values = database.table(run, database.Question(pieces, sql, named=columns_of, at=at)).take(order)
             for name in values.column_names:
                 rows = rows.append_column(name, values[name])
         yield ListRows(rows, names, attempts)

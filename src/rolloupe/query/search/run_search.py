@@ -19,17 +19,14 @@ from rolloupe.errors import NotFound, SourceChanged, defect
 from rolloupe.formats.base import StepReport
 from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
 from rolloupe.index.execution import core_count
-from rolloupe.query.engine import database
+from rolloupe.query.engine import database, names, relation
 from rolloupe.query.engine.compile import compile_query
-from rolloupe.query.engine.names import is_asked, is_within
-from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.records import SampleItem, SampleQuery
 from rolloupe.query.samples.listing import ROW_BITS
 from rolloupe.query.samples.pages import in_known_splits
 from rolloupe.query.samples.rows import items_of, list_rows
-from rolloupe.query.search import worker
+from rolloupe.query.search import roles, worker
 from rolloupe.query.search.pattern import Pattern, Rows, TextQuery
-from rolloupe.query.search.roles import Snippet
 
 FIRST_ROWS, MAX_ROWS = 20_000, 2_000_000
 """First and maximum number of rows per statement: the first hits need not wait for the last rows."""
@@ -51,7 +48,7 @@ def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = Fa
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
 
     def age(piece: Piece) -> tuple[int, bool, str, int]:
-        steps = [stats.step for stats in piece.step_stats if is_within(query, stats.split, stats.step)]
+        steps = [stats.step for stats in piece.step_stats if names.is_within(query, stats.split, stats.step)]
         first = min(steps, default=0) if oldest_first else -max(steps, default=0)
         return first, all(stats.split != "train" for stats in piece.step_stats), piece.source, piece.start
 
@@ -60,7 +57,7 @@ def pieces_of(snapshot: Snapshot, query: SampleQuery, *, oldest_first: bool = Fa
 
 def rows_in(piece: Piece, query: SampleQuery) -> int:
     """The number of samples of a piece in the splits and steps of a query, ignoring its conditions."""
-    return sum(stats.rows for stats in piece.step_stats if is_within(query, stats.split, stats.step))
+    return sum(stats.rows for stats in piece.step_stats if names.is_within(query, stats.split, stats.step))
 
 
 def scoped(
@@ -87,10 +84,10 @@ def _selected(
     run: OpenRun, snapshot: Snapshot, query: SampleQuery, pieces: Sequence[Piece]
 ) -> Iterator[tuple[Piece, Rows]]:
     terms = compile_query(snapshot, query, by_group=False)
-    sql = f"{terms.own} SELECT {', '.join(PLACE)} FROM own"
+    sql = f"{terms.own} SELECT {', '.join(relation.PLACE)} FROM own"
     answer, reading = database.placed(run, terms.question(pieces, sql))
     files, rows = (column.to_numpy() for column in answer.columns)
-    begins = reading.numbers([RowPlace(piece, 0) for piece in pieces])
+    begins = reading.numbers([relation.RowPlace(piece, 0) for piece in pieces])
     words = np.sort((files << ROW_BITS) | rows)
     for piece, file, begin in zip(pieces, begins[0].to_pylist(), begins[1].to_pylist(), strict=True):
         first = (file << ROW_BITS) | begin
@@ -102,7 +99,7 @@ class Hit(NamedTuple):
     """A matching sample."""
 
     sample: SampleItem
-    snippets: tuple[Snippet, ...]
+    snippets: tuple[roles.Snippet, ...]
     more: bool  # true if it has more matches than snippets
 
 
@@ -206,7 +203,7 @@ class Search(Iterator[Found]):
 
     def look_up(self, rows: Sequence[worker.FoundRow]) -> list[Hit]:
         """Return the hits of kept rows. Raises `SourceChanged` if the index has changed too much since."""
-        places = [RowPlace(row.piece, row.row) for row in rows]
+        places = [relation.RowPlace(row.piece, row.row) for row in rows]
         items = items_of(list_rows(self._run, self._snapshot, places))
         return [Hit(item, row.snippets, row.more) for item, row in zip(items, rows, strict=True)]
 
@@ -351,7 +348,7 @@ def reports_of(run: OpenRun, query: SampleQuery, *, oldest_first: bool) -> list[
         report
         for report in run.format.reports(run.info)
         if (low is None or report.step >= low) and (high is None or report.step <= high)
-        if not splits or any(is_asked(report.split, split) for split in splits)
+        if not splits or any(names.is_asked(report.split, split) for split in splits)
     ]
     way = 1 if oldest_first else -1
     return sorted(due, key=lambda report: (way * report.step, report.split != "train", report.split))

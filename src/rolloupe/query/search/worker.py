@@ -19,7 +19,6 @@ from rolloupe.index import OpenRun, Piece, StepKey
 from rolloupe.index.segments.texts import TextBatch, read_texts
 from rolloupe.model import Locator, SampleKey, Turn
 from rolloupe.query.engine import database
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.sample.load import read_sample
 from rolloupe.query.search.pattern import COLUMNS, Mask, Pattern, Rows, SearchStopped
@@ -251,7 +250,7 @@ class SearchPart:
         run, pattern = self._work.run, self._work.pattern
         places = [RowPlace(self.piece, number) for number in numbers.tolist()]
         sql = f"SELECT nth, {PLACED} FROM rows JOIN places USING ({', '.join(PLACE)}) ORDER BY nth"
-        rows = database.ask(run, Question([self.piece] if places else (), sql, at=places))
+        rows = database.ask(run, database.Question([self.piece] if places else (), sql, at=places))
         for nth, split, step, group, index, source, start, length, part in rows:
             self._work.check()
             locator = Locator(source=source, start=start, length=length, part=part)
@@ -268,7 +267,7 @@ class SearchPart:
         """Return split and step of some rows; those of the piece are queried once."""
         if self._row_steps is None:
             sql = f"SELECT {PLACE[1]}, step, split FROM base ORDER BY {PLACE[1]}"
-            table, reading = database.placed(self._work.run, Question([self.piece], sql))
+            table, reading = database.placed(self._work.run, database.Question([self.piece], sql))
             begin = reading.numbers([RowPlace(self.piece, 0)])[1][0].as_py()
             place, step, split = table.columns
             self._row_steps = place.to_numpy() - begin, step.to_numpy(), split.combine_chunks()

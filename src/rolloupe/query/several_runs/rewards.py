@@ -7,17 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.index import OpenRun
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache, bytes_of
+from rolloupe.query.engine import caches, database, relation
 from rolloupe.query.engine.compile import discard_overlay
-from rolloupe.query.engine.database import Question
-from rolloupe.query.engine.relation import mean_of
 
 MOST_MEANS = 2_000_000
 """The most prompts of all steps together; the first steps of a longer run are left out."""
 
 MEANS = f"""
-SELECT step, coalesce(prompt_hash, 0), {mean_of("reward")}, count(reward) FILTER (isfinite(reward))
+SELECT step, coalesce(prompt_hash, 0), {relation.mean_of("reward")}, count(reward) FILTER (isfinite(reward))
 FROM rows WHERE list_contains(?, split) AND isfinite(reward) GROUP BY ALL ORDER BY step DESC LIMIT {MOST_MEANS + 1}
 """
 
@@ -33,7 +30,7 @@ class PromptMeans(NamedTuple):
     counts: NDArray[np.int64]
 
 
-_cache: AnswerCache[PromptMeans] = AnswerCache(128 * 2**20, bytes_of)
+_cache: caches.AnswerCache[PromptMeans] = caches.AnswerCache(128 * 2**20, caches.bytes_of)
 
 
 def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
@@ -45,7 +42,7 @@ def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
         if not pieces:
             none = np.zeros(0, np.int64)
             return PromptMeans(none, none, np.zeros(0), none)
-        table = database.table(run, Question(pieces, MEANS, [[*splits]], overlay=discard_overlay(snapshot)))
+        table = database.table(run, database.Question(pieces, MEANS, [[*splits]], overlay=discard_overlay(snapshot)))
         means = PromptMeans(*(column.to_numpy()[::-1] for column in table.columns))
         if len(means.steps) <= MOST_MEANS:
             return means

@@ -17,7 +17,6 @@ from rolloupe.index.token_stats.files import WHOLE_STEP
 from rolloupe.query.engine import database, names
 from rolloupe.query.engine.caches import AnswerCache, StepAnswers
 from rolloupe.query.engine.compile import CompiledQuery, discard_overlay, matching
-from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, finite_stats, quote
 from rolloupe.query.records import Discards, SampleQuery, SeriesPoint, Stats
 from rolloupe.query.run_tokens.token_index import indexed
@@ -97,7 +96,7 @@ def _all(run: OpenRun) -> list[Discards]:
     snapshot = run.snapshot()
     if not snapshot.has_discarded:
         return []
-    question = Question(snapshot.holding(), COUNTED, overlay=discard_overlay(snapshot))
+    question = database.Question(snapshot.holding(), COUNTED, overlay=discard_overlay(snapshot))
     return _cache.get(run, snapshot, None, lambda: [Discards(*counts) for counts in database.ask(run, question)])
 
 
@@ -153,7 +152,7 @@ def annotated_moments(run: OpenRun, snapshot: Snapshot, column: str) -> dict[Ste
         sql = f"""SELECT split, step, {finite_stats(value)}
             FROM rows WHERE isfinite({value}) AND discarded = '' GROUP BY split, step"""
         named = [Column(column, kind)] if (kind := sql_type(column)) else []
-        question = Question(snapshot.holding(), sql, named=named, overlay=_overlay_of(snapshot, column))
+        question = database.Question(snapshot.holding(), sql, named=named, overlay=_overlay_of(snapshot, column))
         return {(split, step): moments_from(*numbers) for split, step, *numbers in database.ask(run, question)}
 
     return _annotated.get(run, snapshot, column, ask)

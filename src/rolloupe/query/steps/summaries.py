@@ -6,11 +6,8 @@ from typing import NamedTuple
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, Snapshot, StepKey, StepStats, added_stamps
 from rolloupe.index.segments.columns import ColumnRef
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache
-from rolloupe.query.engine.database import Question
+from rolloupe.query.engine import caches, database, relation
 from rolloupe.query.engine.names import is_annotated, is_asked
-from rolloupe.query.engine.relation import AnnotationOverlay, mean_of, quote
 from rolloupe.query.records import SplitSummary, StepSummary
 from rolloupe.query.steps.moments import NONE, TrainedColumn, by_step, stats_of, trained_column
 
@@ -79,7 +76,7 @@ def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[StepKey, 
     for split, numbers in by_split.items():
         low, high = min(numbers), max(numbers)
         sql = "SELECT step, count(DISTINCT grp) FROM rows WHERE split = ? AND step BETWEEN ? AND ? GROUP BY step"
-        question = Question(run.snapshot().holding([split], low, high), sql, [split, low, high])
+        question = database.Question(run.snapshot().holding([split], low, high), sql, [split, low, high])
         counts.update({(split, step): count for step, count in database.ask(run, question)})
     return counts
 
@@ -109,7 +106,7 @@ def datasets(run: OpenRun, split: str) -> list[DatasetSummary]:
     reward, rows = trained_column(run, snapshot, "reward", beside=["env"])
     is_counted = f"discarded = '' AND isfinite({reward})"
     sql = f"""
-    SELECT env, count(*), {mean_of(f"CASE WHEN {is_counted} THEN {reward} END")}
+    SELECT env, count(*), {relation.mean_of(f"CASE WHEN {is_counted} THEN {reward} END")}
     FROM rows WHERE split IN (SELECT unnest(?)) AND env <> '' GROUP BY env ORDER BY env"""
     return [DatasetSummary(*dataset) for dataset in database.ask(run, rows.question(pieces, sql, [names]))]
 
@@ -121,7 +118,7 @@ def value_names(run: OpenRun) -> tuple[list[str], list[str]]:
     return list(dict.fromkeys([*snapshot.metrics, *metrics])), list(dict.fromkeys([*snapshot.tags, *tags]))
 
 
-_newest = AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
+_newest = caches.AnswerCache[dict[str, Newest]](MOST_SPLITS, len)
 
 
 def newest(run: OpenRun) -> dict[str, Newest]:
@@ -148,9 +145,9 @@ def _annotated_means(run: OpenRun, snapshot: Snapshot) -> dict[str, Newest]:
     if not keys:
         return {}
     split, step = keys[0]
-    means = ", ".join(mean_of(f"{quote(name)}::DOUBLE") for name in MEANS)
+    means = ", ".join(relation.mean_of(f"{relation.quote(name)}::DOUBLE") for name in MEANS)
     sql = f"SELECT {means} FROM rows WHERE split = ? AND step = ? AND discarded = ''"
-    overlay = AnnotationOverlay(snapshot.annotations, [*MEANS, "discarded"])
+    overlay = relation.AnnotationOverlay(snapshot.annotations, [*MEANS, "discarded"])
     pieces = snapshot.holding([split], step, step)
-    ((reward, tokens, chars),) = database.ask(run, Question(pieces, sql, [split, step], overlay=overlay))
+    ((reward, tokens, chars),) = database.ask(run, database.Question(pieces, sql, [split, step], overlay=overlay))
     return {split: Newest(reward, tokens, chars)}

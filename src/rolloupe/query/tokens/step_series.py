@@ -10,9 +10,7 @@ from rolloupe import tokens
 from rolloupe.errors import NotFound
 from rolloupe.index import Extreme, OpenRun, Snapshot, StepKey, extreme_tokens, merged_moments, most_extreme
 from rolloupe.model import Sample, SampleKey, SeriesFacts
-from rolloupe.query.engine import database
-from rolloupe.query.engine.caches import AnswerCache
-from rolloupe.query.engine.database import Question
+from rolloupe.query.engine import caches, database
 from rolloupe.query.records import ExtremeToken, StepSeries
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.samples.rows import KEY, ORDER, keyed_values
@@ -28,7 +26,7 @@ SELECT (row_number() OVER ()) - 1 AS nth, {", ".join((*KEY, *ORDER))}
 FROM rows SEMI JOIN places USING (source, byte_start, part) WHERE split = ? AND step = ?
 """
 
-_cache: AnswerCache[list[StepSeries]] = AnswerCache(KEPT_SERIES, len)
+_cache: caches.AnswerCache[list[StepSeries]] = caches.AnswerCache(KEPT_SERIES, len)
 
 
 def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
@@ -63,7 +61,7 @@ def _keys(run: OpenRun, snapshot: Snapshot, key: StepKey, extremes: list[Extreme
     columns = ("source", "byte_start", "part")
     table = pa.table(dict(zip(columns, map(list, zip(*sorted(places), strict=True)), strict=True)))
     pieces = snapshot.holding([key[0]], key[1], key[1])
-    rows = database.table(run, Question(pieces, ROWS, key, tables={"places": table}))
+    rows = database.table(run, database.Question(pieces, ROWS, key, tables={"places": table}))
     return {
         (source, start, part): sample for sample, (source, start, part) in keyed_values(run, snapshot, rows, columns)
     }

@@ -17,9 +17,8 @@ from rolloupe.insight.comparison import RewardComparison, compare_rewards, not_c
 from rolloupe.query import Curve, CurveEntry, CurveQuery, SampleQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.query.filter.parser import conditions
-from rolloupe.server import params
+from rolloupe.server import params, people
 from rolloupe.server.context import context_of
-from rolloupe.server.people import Runs
 from rolloupe.wire.encoding import plain, record_from
 from rolloupe.wire.runs import (
     AlarmItem,
@@ -292,7 +291,7 @@ MAX_COMPARED = 1000
 """Maximum number of runs side by side."""
 
 
-def runs_of(library: Runs, parameters: QueryParams) -> list[OpenRun]:
+def runs_of(library: people.Runs, parameters: QueryParams) -> list[OpenRun]:
     """Return the runs that an address names. Raises `BadQuery` for none or too many, `NotFound` for an unknown one."""
     ids = list(dict.fromkeys(parameters.getlist("run")))
     if not 1 <= len(ids) <= MAX_COMPARED:

@@ -24,8 +24,7 @@ from rolloupe.server.context import context_of
 from rolloupe.server.routes.state import marked_samples
 from rolloupe.state import State
 from rolloupe.state.decisions import findings_aside
-from rolloupe.wire import to_wire
-from rolloupe.wire.encoding import record_from
+from rolloupe.wire import encoding, to_wire
 from rolloupe.wire.samples import GroupsReply, ListReply, SamplesReply
 
 LIMIT = 200
@@ -74,7 +73,7 @@ async def list_reply(
                 discarded, reasons = query.discarded_too(run, wanted), list[str]()
                 if wanted.where and not page.pending:
                     reasons = query.why_few(run, wanted) if page.total else query.why_none(run, wanted)
-                return record_from(kind, page, version=version, discarded=discarded, reasons=reasons, **own)
+                return encoding.record_from(kind, page, version=version, discarded=discarded, reasons=reasons, **own)
         finally:
             context.lists.pop(key, None)
 

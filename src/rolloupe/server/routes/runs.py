@@ -15,9 +15,8 @@ from rolloupe._version import __version__
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import LogNode, Problem
-from rolloupe.server import params, replies
+from rolloupe.server import params, people, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.people import PERSON, who_sees_alike
 from rolloupe.storage import address_of
 from rolloupe.wire import run_items, to_wire
 from rolloupe.wire.encoding import number, plain, record_from
@@ -58,7 +57,7 @@ async def runs(request: Request) -> Response:
         opens_on = context.settings.opens_on
         return RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM, opens_on=opens_on)
 
-    reply = await context.replies.fresh_for_all(request, who_sees_alike(request.scope.get(PERSON)), make)
+    reply = await context.replies.fresh_for_all(request, people.who_sees_alike(request.scope.get(people.PERSON)), make)
     context.events.look_on()
     return reply
 

@@ -12,9 +12,8 @@ from rolloupe.index import OpenRun
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import Compared, GroupAnswer, TextPiece
 from rolloupe.query.search import utf16_length
-from rolloupe.server import params
+from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.replies import Made, Reply
 from rolloupe.text import images
 from rolloupe.wire import samples, to_wire
 from rolloupe.wire.encoding import record_from
@@ -28,7 +27,7 @@ TEXT_CHARS = 4_000_000
 MAX_TOKEN = 200
 
 
-async def answered(request: Request, make: Callable[[OpenRun, SampleKey], Made]) -> Response:
+async def answered(request: Request, make: Callable[[OpenRun, SampleKey], replies.Made]) -> Response:
     """Reply about the sample in the address."""
     context, run = context_of(request), await context_of(request).run(request)
     key, version = query.sample_key(params.word(request.query_params, "id")), run.version
@@ -124,7 +123,7 @@ async def image(request: Request) -> Response:
     """`GET /api/runs/{run}/sample/image?id=&after=&at=`: an image in the record, in its own format."""
     at = params.word(request.query_params, "at")
 
-    def make(run: OpenRun, key: SampleKey) -> Reply:
+    def make(run: OpenRun, key: SampleKey) -> replies.Reply:
         media = to_wire.media_at(loaded(request, run, key)[0], at)
         if media is None:
             raise NotFound(f"sample {key} holds no image at {at[:40]!r}")
@@ -132,7 +131,7 @@ async def image(request: Request) -> Response:
             found = images.picture(media)
         except images.NotShown as reason:
             raise NotFound(f"this image cannot be shown: {reason}") from None
-        return Reply(found.data, found.kind)
+        return replies.Reply(found.data, found.kind)
 
     return await answered(request, make)
 

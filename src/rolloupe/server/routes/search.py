@@ -13,10 +13,8 @@ from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery, judgements_in, sample_key
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.search import MAX_SPANS, Pattern, Search, SearchOptions, places_in, speaks, utf16_length
-from rolloupe.server import params
+from rolloupe.server import params, people, replies
 from rolloupe.server.context import context_of
-from rolloupe.server.people import PERSON, name_of, still_sees
-from rolloupe.server.replies import error_reply
 from rolloupe.server.routes.sample import loaded
 from rolloupe.server.searches import LISTED, TOLD, Running
 from rolloupe.wire.samples import Span
@@ -32,15 +30,15 @@ async def search(request: Request) -> Response:
     context = context_of(request)
     body = await params.body_of(request, SearchRequest)
     if context.searches.is_full:
-        return error_reply(503, "too many searches are running", "Wait for some of them.")
+        return replies.error_reply(503, "too many searches are running", "Wait for some of them.")
     library = await context.runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)] or list(library.runs)
     if judgements_in(SampleQuery(where=conditions(body.where))):
         runs = await context.judged(request, runs)
-    running = await context.threads.query(lambda: begin_search(runs, body, name_of(request)))
+    running = await context.threads.query(lambda: begin_search(runs, body, people.name_of(request)))
     headers = {"cache-control": "no-store", "x-accel-buffering": "no"}
     stream = context.searches.stream(body.tab, running)
-    still_sees_all = still_sees(request.scope.get(PERSON), runs)
+    still_sees_all = people.still_sees(request.scope.get(people.PERSON), runs)
     return StreamingResponse(while_seen(stream, still_sees_all), headers=headers, media_type=NDJSON)
 
 
@@ -81,7 +79,7 @@ def begin_search(runs: list[OpenRun], body: SearchRequest, person: str = "") -> 
 async def hits(request: Request) -> Response:
     """`GET /api/search/hits?search=&offset=&limit=`."""
     context, parameters = context_of(request), request.query_params
-    running = context.searches.get(params.word(parameters, "search"), name_of(request))
+    running = context.searches.get(params.word(parameters, "search"), people.name_of(request))
     runs = await context.runs(request)
     for run_id in running.runs:  # access to a run may have ended since
         runs.run(run_id)

@@ -18,10 +18,8 @@ from rolloupe.model import SampleKey
 from rolloupe.query import MAX_READ, SampleQuery, UpdateChoice, UpdateInputs, UpdateMass
 from rolloupe.server import params, replies
 from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, context_of, watched
-from rolloupe.server.replies import Reply
 from rolloupe.server.routes.sample import answered, loaded
-from rolloupe.wire import token_bytes
-from rolloupe.wire.encoding import record_from
+from rolloupe.wire import encoding, token_bytes
 from rolloupe.wire.samples import SampleDifference, TopLogprobsReply, UpdatePush, UpdateReply
 
 T = TypeVar("T")
@@ -47,11 +45,11 @@ async def tokens(request: Request) -> Response:
     count = params.integer(parameters, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
     choice = choice_of(parameters) if parameters.get("rule") else None
 
-    def make(run: OpenRun, key: SampleKey) -> Reply:
+    def make(run: OpenRun, key: SampleKey) -> replies.Reply:
         (sample,) = query.with_group_advantages(run, [loaded(request, run, key)[0]])
         update = None if choice is None else (choice.rule, query.token_update(sample, choice))
         page = query.token_page(sample, start, count, query.loss_of(run))
-        return Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
+        return replies.Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
 
     return await answered(request, make)
 
@@ -82,7 +80,7 @@ async def update(request: Request) -> Response:
         inputs = step_inputs(context, run, (split, step, group or ""), stop)
         found = query.grouped_update(inputs, choice, weights, against)
         differing = sorted((pair for pair in found.differing.items() if pair[1]), key=lambda pair: -pair[1])
-        return record_from(
+        return encoding.record_from(
             UpdateReply,
             found,
             rule=choice.rule,

@@ -21,19 +21,9 @@ from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of
 from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.questions import Questions
 from rolloupe.tui.run.session import SampleAt, Session
-from rolloupe.tui.screens import pickers
-from rolloupe.tui.screens.brief import BriefBand
-from rolloupe.tui.screens.evals import EvalsScreen
-from rolloupe.tui.screens.find import Finder, SearchScreen
-from rolloupe.tui.screens.findings import FindingsScreen
-from rolloupe.tui.screens.group import GroupScreen
-from rolloupe.tui.screens.metrics import MetricsScreen
-from rolloupe.tui.screens.navigator import LiveRun, Navigator
-from rolloupe.tui.screens.over import HelpScreen
-from rolloupe.tui.screens.sidebar import Sidebar
+from rolloupe.tui.screens import brief, evals, find, findings, group, metrics, navigator, over, pickers, sidebar
 from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views import samples
-from rolloupe.tui.views.samples import Fields, Marks, TextBlock
 from rolloupe.tui.widgets.lines import LineBar, PaneKeys, RowList
 from rolloupe.tui.widgets.prompt_line import PromptLine
 from rolloupe.tui.widgets.text_pane import TextPane
@@ -64,10 +54,10 @@ class Rollouts(PaneKeys, Screen[None]):
         super().__init__()
         self.questions = questions
         self.bookmarks = bookmarks
-        self.nav = Navigator(self)
-        self.live = LiveRun(self)
-        self.finder = Finder(self)
-        self.fields = Fields()
+        self.nav = navigator.Navigator(self)
+        self.live = navigator.LiveRun(self)
+        self.finder = find.Finder(self)
+        self.fields = samples.Fields()
         self.mask = Mask()
         self.view = "text"
         self.message, self.is_alarm = "", False
@@ -89,9 +79,9 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield LineBar("header", lambda width: [self._run_line(width)], clicked=self._click_header)
-        yield BriefBand(self)
+        yield brief.BriefBand(self)
         with Horizontal(id="middle"):
-            yield Sidebar(self)
+            yield sidebar.Sidebar(self)
             with Vertical(id="main"):
                 yield LineBar("head", self._sample_lines, "surface-page", self._click_head)
                 yield TextPane("reader", self._draw_foot)
@@ -107,12 +97,12 @@ class Rollouts(PaneKeys, Screen[None]):
         return self.reader
 
     @property
-    def side(self) -> Sidebar:
-        return self.query_one(Sidebar)
+    def side(self) -> sidebar.Sidebar:
+        return self.query_one(sidebar.Sidebar)
 
     @property
-    def brief(self) -> BriefBand:
-        return self.query_one(BriefBand)
+    def brief(self) -> brief.BriefBand:
+        return self.query_one(brief.BriefBand)
 
     @property
     def prompt(self) -> PromptLine:
@@ -153,8 +143,8 @@ class Rollouts(PaneKeys, Screen[None]):
         return self.live.scales.get("reward", Scale())
 
     @property
-    def _marks(self) -> Marks:
-        return Marks(self.is_bookmarked, self.live.is_following, self.view)
+    def _marks(self) -> samples.Marks:
+        return samples.Marks(self.is_bookmarked, self.live.is_following, self.view)
 
     def _run_line(self, width: int) -> Line:
         live = self.live
@@ -258,7 +248,7 @@ class Rollouts(PaneKeys, Screen[None]):
         blocks = [] if sample is None else self.blocks_of(sample)
         self.reader.read(blocks, is_table=self.view == "table", keeps_place=keeps_place)
 
-    def blocks_of(self, sample: Sample) -> list[TextBlock]:
+    def blocks_of(self, sample: Sample) -> list[samples.TextBlock]:
         if self.view == "table":
             return list(samples.table_blocks(sample, self.fields, self.mask, self.live.scales))
         return [block for block in samples.blocks_of(sample, self.mask) if self.fields[block.field]]
@@ -340,7 +330,7 @@ class Rollouts(PaneKeys, Screen[None]):
         def search(text: str) -> None:
             if text:
                 self.questions.forget("find")
-                self.app.push_screen(SearchScreen(self, text), lambda hit: open_hit(hit, text))
+                self.app.push_screen(find.SearchScreen(self, text), lambda hit: open_hit(hit, text))
 
         def open_hit(hit: Hit | None, text: str) -> None:
             if hit is not None:
@@ -367,7 +357,7 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def action_group(self) -> None:
         if self._has_sample() and self.nav.key:
-            self.app.push_screen(GroupScreen(self, self.nav.key), self.nav.go_to)
+            self.app.push_screen(group.GroupScreen(self, self.nav.key), self.nav.go_to)
 
     def action_groups(self) -> None:
         self.side.show_groups(not self.side.is_grouped)
@@ -379,13 +369,13 @@ class Rollouts(PaneKeys, Screen[None]):
             self.app.push_screen(TokensScreen(self))
 
     def action_evals(self) -> None:
-        self.app.push_screen(EvalsScreen(self), self.nav.go_to)
+        self.app.push_screen(evals.EvalsScreen(self), self.nav.go_to)
 
     def action_findings(self) -> None:
-        self.app.push_screen(FindingsScreen(self), self.nav.go_to)
+        self.app.push_screen(findings.FindingsScreen(self), self.nav.go_to)
 
     def action_metrics(self) -> None:
-        self.app.push_screen(MetricsScreen(self), self.nav.go_to_point)
+        self.app.push_screen(metrics.MetricsScreen(self), self.nav.go_to_point)
 
     def action_evidence(self, number: int) -> None:
         self.brief.open(number)
@@ -394,7 +384,7 @@ class Rollouts(PaneKeys, Screen[None]):
         pickers.pick_action(self)
 
     def action_help(self) -> None:
-        self.app.push_screen(HelpScreen(EVERY_KEY))
+        self.app.push_screen(over.HelpScreen(EVERY_KEY))
 
     def action_theme(self) -> None:
         self.call_later(self.app.run_action, "theme")
