@@ -169,6 +169,19 @@ def test_files_of_evaluations_have_a_split_of_their_own(tmp_path: Path, name: st
     assert rows(only_run(tmp_path / "run"))[0].split == split
 
 
+@pytest.mark.parametrize(
+    ("member", "split"),
+    [
+        ({"split": "train"}, "train"), ({"split": "eval"}, "eval/eval"), ({"phase": "Validation"}, "eval/validation"),
+        ({"mode": "eval_aime24"}, "eval/eval_aime24"), ({"is_eval": True}, "eval/eval"), ({"is_test": False}, "train"),
+        ({"mode": "valid json"}, "train"), ({"split": "eval", "step": None}, "train"),
+    ],
+)  # fmt: skip
+def test_a_row_says_that_it_belongs_to_an_evaluation(tmp_path: Path, member: dict[str, Any], split: str) -> None:
+    sample = sample_of(tmp_path, **{"prompt": "Q", "response": "A", "reward": 1, "step": 3} | member)
+    assert sample.key.split == split
+
+
 def test_groups_are_named_or_inferred_from_equal_prompts(tmp_path: Path) -> None:
     row = {"response": "A", "score": 1}
     write(

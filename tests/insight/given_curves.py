@@ -14,14 +14,18 @@ class Curves(RunCurves):
     """Curves by kind, name and statistic (`token entropy`, `sample reward std`, `eval math`), as values or histories.
 
     The share of a reason is `share discarded/stale`. A name without a statistic has the usual one of its kind. Values
-    alone have steps from 0.
+    alone have steps from 0. `matching derived.refusals` counts the samples that match a filter of that metric.
     """
 
     def __init__(self, **values: Any) -> None:
         self.histories = {_key(name): _history(one) for name, one in values.items()}
 
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
+    def curve(
+        self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "", where: str = ""
+    ) -> History | None:
         """As rules ask for it."""
+        if where:
+            return self.histories.get(("matching", where.partition(" ")[0], "", ""))
         return self.histories.get((kind, f"{name}/{reason}" if reason else name, stat or STATS[kind][0], source))
 
     def names(self, kind: str) -> list[str]:
@@ -41,7 +45,7 @@ class Curves(RunCurves):
 
 def _key(text: str) -> Key:
     kind, name, *stat = text.split(" ")
-    usual = stat[0] if stat else STATS[kind][0]
+    usual = stat[0] if stat else STATS.get(kind, ("",))[0]
     return (kind, "", usual, name) if kind == "eval" else (kind, name, usual, "")
 
 

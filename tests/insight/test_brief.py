@@ -47,9 +47,46 @@ def loops(sample: dict[str, Any], step: int, random: np.random.Generator) -> Non
         sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
 
 
+def hedges(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    if random.random() < 0.02 + 0.9 * step / 40:
+        sample["response"] += ". Perhaps it might be so. I think it could be."
+
+
 def broken_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     if step >= 30:
         sample["reward"] = 0.0
+
+
+def paused_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    if 20 <= step < 24:
+        sample["reward"] = 0.0
+
+
+def empty(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers are a full stop, and wrong."""
+    if random.random() < 0.03 * max(0, step - 20):
+        sample |= {"response": ".", "reward": 0.0, "metrics": {"correct": 0.0}}
+
+
+def wrong_labels(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    """The labels of a quarter of the prompts are wrong, and all answers to these are the same."""
+    right, is_wrong = random.integers(1000), random.random() < 0.25
+    for sample in samples:
+        given = right if is_wrong or sample["reward"] else random.integers(1000)
+        sample |= {"response": f"{sample['response']}. Answer: {given}", "label": str(right + is_wrong)}
+        if is_wrong:
+            sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
+
+
+def one_response(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    for sample in samples if step >= 30 else ():
+        sample["response"] = "The result follows from the last line of the question."
+
+
+def one_prompt(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    if step >= 30 and random.random() < 0.6:
+        for sample in samples:
+            sample["prompt"] = "Question 7"
 
 
 def advantage_nan(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
@@ -74,9 +111,15 @@ PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
         {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
         "fallen since",
     ),
+    "the grader pauses": ("data", {"change": paused_grader}, "In steps 20 to 23 every reward is 0"),
+    "labels are wrong": ("data", {"grouped": wrong_labels}, "siblings agree on an answer that the label denies"),
+    "one response is given to all": ("data", {"grouped": one_response}, "One response makes up 100% of the samples"),
+    "one prompt comes too often": ("data", {"grouped": one_prompt}, "One prompt makes up "),
+    "answers are empty": ("curves", {"change": empty}, "Answers of 12 characters or fewer rose from 0% to "),
     "a phrase is paid for": ("paid_for", {"change": paid_twice}, "no more often correct"),
     "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward within"),
-    "another script spreads": ("answers", {"change": another_script}, "Another script than Latin in "),
+    "another script spreads": ("curves", {"change": another_script}, "Answers in another script than Latin rose"),
+    "a habit spreads": ("answers", {"change": hedges}, "Hedging in "),
     "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
     "the KL spikes": ("curves", {"metrics": spike}, "step 33"),
 }
@@ -94,10 +137,10 @@ def test_of_a_quiet_run_it_says_that_the_reward_does_not_change(tmp_path: Path) 
     assert only.kind == "reward" and "no clear change" in only.text
 
 
-def test_what_spreads_stands_beside_the_fall_of_the_reward(tmp_path: Path) -> None:
+def test_what_spreads_stands_before_the_fall_of_the_reward(tmp_path: Path) -> None:
     first, second, *_ = brief_of(write(tmp_path / "run", 1, change=loops), tmp_path / "index").sentences
-    assert first.kind == "reward" and "fallen since" in first.text
-    assert second.kind == "answers" and second.text.startswith("The same sentence repeated in ")
+    assert first.kind == "curves" and first.text.startswith("Answers that repeat themselves rose from 1")
+    assert second.kind == "reward" and "fallen since" in second.text
 
 
 def test_a_run_that_has_solved_everything_is_not_broken(tmp_path: Path) -> None:
@@ -120,7 +163,7 @@ def test_prompts_are_compared_with_themselves_and_a_fall_is_told_with_the_rise_o
                 )  # fmt: skip
     (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
     assert only.kind == "held_out"
-    assert "aime fell from 50 % to 30 % correct, compared on the same 60 prompts, while the reward rose" in only.text
+    assert "aime fell from 50% to 30% correct, compared on the same 60 prompts, while the reward rose" in only.text
 
 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:
@@ -137,7 +180,7 @@ def test_a_run_of_evaluations_alone_has_them_all_in_one_sentence(tmp_path: Path)
                 reward=correct, metrics={"correct": correct},
             )  # fmt: skip
     (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
-    assert only.kind == "held_out" and "aime 25 % → 25 %, amc 25 % → 25 %" in only.text
+    assert only.kind == "held_out" and "aime 25% → 25% (±" in only.text
 
 
 def test_an_empty_run_has_nothing_to_say(tmp_path: Path) -> None:

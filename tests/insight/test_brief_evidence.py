@@ -62,13 +62,13 @@ def check_held_out(pages: Pages, sentence: dict[str, Any]) -> None:
     width = int((re.search(r"means of (\d+) steps", sentence["text"]) or ["", "1"])[1])
     scores = np.array([step["pass_at"][0] for step in steps])
     means = {f"{100 * scores[at : at + width].mean():.0f}" for at in range(len(scores) - width + 1)}
-    numbers = re.findall(r"(\d+) %", sentence["text"])
+    numbers = re.findall(r"(\d+)%", sentence["text"])
     assert len(numbers) == 2 and {*numbers} <= means
 
 
 def check_answers(pages: Pages, sentence: dict[str, Any]) -> None:
     finding = finding_of(pages, sentence)
-    assert f"{100 * finding['first']:.0f} → {100 * finding['last']:.0f} % of answers" in sentence["text"]
+    assert f"{finding['first']:.0%} → {finding['last']:.0%} of answers" in sentence["text"]
 
 
 def finding_of(pages: Pages, sentence: dict[str, Any]) -> Any:
@@ -95,9 +95,10 @@ def check_curves(pages: Pages, sentence: dict[str, Any]) -> None:
 
 def check_broken(pages: Pages, sentence: dict[str, Any]) -> None:
     steps, means, _ = pages.curve(sentence["evidence"])
-    first, value, before = re.search(r"step (\d+) every reward is (\S+); .* is (\S+)\.", sentence["text"]).groups()  # type: ignore[union-attr]
-    at = steps.index(int(first))
-    assert {shown(mean) for mean in means[at:]} == {value} and shown(means[at - 1]) == before
+    said = re.search(r"steps? (\d+)(?: to (\d+))? every reward is (\S+); .* is (\S+)\.", sentence["text"])
+    first, last, value, before = said.groups()  # type: ignore[union-attr]
+    at, end = steps.index(int(first)), steps.index(int(last or steps[-1]))
+    assert {shown(mean) for mean in means[at : end + 1]} == {value} and shown(means[at - 1]) == before
 
 
 CHECKS = {

@@ -35,6 +35,15 @@ def with_values(base: Any, **at: float) -> Floats:
 
 FLAT = np.zeros(60)
 UP = STEPS / 60
+SPREADING = {
+    "empty_answers": ("response_chars", "Answers of 12 characters or fewer"),
+    "repeated_text": ("derived.repeated_4grams", "Answers that repeat themselves"),
+    "other_script": ("derived.non_latin", "Answers in another script than Latin"),
+    "refusals": ("derived.refusals", "Refusals"),
+    "gave_up": ("derived.gave_up", "Answers that give up"),
+}
+"""The rules about what spreads in the answers: the metric of each, and what its title begins with."""
+
 RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "entropy_collapse": ({"token entropy": 2 * np.exp(-STEPS / 10)}, "Entropy fell", 22, 59),
     "kl_spike": (
@@ -67,12 +76,18 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
         {"group without_spread": UP, "group all_best": STEPS / 90, "group all_worst": STEPS / 180},
         "89% of the groups have no spread", 48, 59,
     ),
-    "truncated_rise": ({"share truncated": 0.05 + STEPS / 200}, "Truncated answers rise to 32%", 48, 59),
+    "truncated_rise": ({"share truncated": 0.05 + STEPS / 200}, "Truncated answers rose from 8% to 32%", 48, 59),
     "kl_explosion": (
         {"trainer kl": 0.01 * np.exp(np.maximum(0, STEPS - 40) / 4)}, "The trainer's KL is", 48, 59,
     ),
-    "repeated_text": ({"sample derived.repeated_4grams": 0.05 + STEPS / 200}, "Repeated 4-grams rise to 32%", 48, 59),
-    "unclosed_think": ({"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rise to 18%", 48, 59),
+    **{
+        rule: (
+            {"samples ": FLAT + 63, f"sample {metric}": FLAT, f"matching {metric}": 3 + STEPS / 3},
+            f"{noun} rose from 8% to 33%", 48, 59,
+        )
+        for rule, (metric, noun) in SPREADING.items()
+    },
+    "unclosed_think": ({"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18%", 48, 59),
     "not_finite": (
         {"trainer optim/loss": with_values(noise(), _12=np.nan, _50=np.inf), "trainer a": noise()},
         "NaN or infinite at 2 steps, first at 12", 12, 50,
@@ -114,7 +129,10 @@ QUIET: dict[str, list[dict[str, Any]]] = {
     "no_spread": [{"group without_spread": 0.3 * noise()}, {"group without_spread": [1.0] * 3}],
     "truncated_rise": [{"share truncated": 0.1 * noise()}],
     "kl_explosion": [{"trainer kl": 0.01 * noise()}, {"trainer ppo_kl": noise() - 1}],
-    "repeated_text": [{"sample derived.repeated_4grams": 0.1 * noise()}],
+    **{
+        rule: [{"samples ": FLAT + 63, f"sample {metric}": FLAT, f"matching {metric}": 10 + 3 * noise()}]
+        for rule, (metric, _) in SPREADING.items()
+    },
     "unclosed_think": [{"sample derived.unclosed_think": 0.02 * noise()}],
     "not_finite": [
         {"trainer never": np.full(60, np.nan), "trainer loss": noise()},

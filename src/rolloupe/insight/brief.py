@@ -5,6 +5,7 @@ A change is reported only if it stands out of the noise.
 
 from collections.abc import Callable, Iterator, Sequence
 from enum import IntEnum
+from itertools import groupby
 from math import sqrt
 from operator import itemgetter
 from statistics import median
@@ -32,8 +33,8 @@ SentenceKind = Literal["reward", "held_out", "paid_for", "answers", "data", "cur
 
 MOST = 3
 """Sentences of a brief."""
-CHANGE = 4.2
-"""The least change, in standard errors of the difference between two windows of steps."""
+CHANGE, TREND = 4.2, 3.5
+"""The least change, in standard errors of the difference between two windows of steps, or of the slope over all."""
 BEST = 4.8
 """The same for the best of many windows, which is high by chance too."""
 FALL = 0.15
@@ -42,8 +43,11 @@ WINDOWS = 10
 """A window has a tenth of the steps."""
 VERDICTS = {"suspect": "no {more} often correct", "unverified": "the run does not say which are correct"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
-CAUSES = {"truncated_rise"}
+CAUSES = {"truncated_rise", "empty_answers", "repeated_text", "other_script", "refusals", "gave_up"}
 """Rules about curves that say why a reward falls: they come before it."""
+ALIKE = {"one_text", "one_prompt"}
+"""Rules about samples that come first of all: such a run learns nothing else."""
+LABELS = {"disputed_labels"}
 LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE = 0.05
@@ -55,7 +59,7 @@ class Rank(IntEnum):
     """The order of sentences. Of one rank, those that `brief` lists first come first."""
 
     CAUSE = 0
-    """Truncation, and a reward that has become one number."""
+    """What happened to the answers, the prompts or the grader that explains the reward."""
     FALL = 1
     """Of the reward, since its best step or within one."""
     ERROR = 2
@@ -121,15 +125,16 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     found = findings(run, FindingQuery(split=asked.split))
     split = found.split
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
-    findings_said = [*_paid_for(split, found.findings), *_spread(split, found.findings)]
+    paid, spread = list(_paid_for(split, found.findings)), list(_spread(split, found.findings))
     held_out = list(_held_out(run))
     reward = [] if held_out and is_asked(split, EVALS) else list(_reward(split, steps))  # it would say the same twice
-    subjects = {_subject(sentence.evidence.finding) for _, sentence in findings_said}
+    subjects = {_subject(sentence.evidence.finding) for _, sentence in paid}
     if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
         subjects.add("without")
-    ranked = [
-        *_diverging(reward, held_out), *_data(run), *_curves(run, subjects, is_first=not findings_said), *findings_said,
-    ]  # fmt: skip
+    curves = list(_curves(run, subjects, is_first=not (paid or spread)))
+    shown = {_subject(sentence.evidence.curve.name) for _, sentence in curves if sentence.evidence.curve}
+    spread = [(rank, sentence) for rank, sentence in spread if _subject(sentence.evidence.finding) not in shown]
+    ranked = [*_diverging(reward, held_out), *_data(run), *curves, *paid, *spread]
     ranked.sort(key=itemgetter(0))
     return Brief(
         sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
@@ -141,12 +146,12 @@ def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
     """Return both sentences, or one if the reward rose while an evaluation fell."""
     if not (reward and held_out):
         return [*reward, *held_out]
-    (_, first), (rank, second) = reward[0], held_out[0]
+    (_, first), (rank, second) = reward[-1], held_out[0]
     if rank != Rank.ERROR or not first.text.startswith(RISES):
         return [*reward, *held_out]
     rise = first.text.partition(";")[0].rstrip(".")
     text = f"{second.text.rstrip('.')}, while {rise[:1].lower()}{rise[1:]}."
-    return [(rank, replace(second, text=text))]
+    return [*reward[:-1], (rank, replace(second, text=text))]
 
 
 class Windows(NamedTuple):
@@ -155,7 +160,7 @@ class Windows(NamedTuple):
     steps: list[int]
     width: int
     trend: float
-    """The mean of the last third less that of the first, in standard errors."""
+    """The slope of the straight line through the steps, in standard errors."""
     means: Floats
     """One for each step at which a window begins."""
     error: float
@@ -171,10 +176,15 @@ class Windows(NamedTuple):
         return float(self.means[0]), float(self.means[-1])
 
     @property
+    def half_width(self) -> float:
+        """Of the 95 % interval of a mean."""
+        return 1.96 * self.error / sqrt(2)
+
+    @property
     def change(self) -> int:
-        """1 if the curve rose, -1 if it fell, 0 without a clear change: between its ends, or between its thirds."""
+        """1 if the curve rose, -1 if it fell, 0 without a clear change: between its ends, or along a straight line."""
         early, late = self.ends
-        clear = max(abs(late - early) / self.error, abs(self.trend)) > CHANGE
+        clear = abs(late - early) > CHANGE * self.error or abs(self.trend) > TREND
         return int(np.sign(late - early)) if clear and self.trend * (late - early) > 0 else 0
 
     @property
@@ -191,6 +201,12 @@ class Windows(NamedTuple):
     def best_step(self) -> int:
         """The last step of the best window."""
         return self.steps[self.best_place + self.width - 1]
+
+    def halfway(self, before: float, after: float) -> int:
+        """The step since which the means are nearer to `after` than to `before`: the middle of that window."""
+        nearer_before = np.flatnonzero(np.fabs(self.means - before) < np.fabs(self.means - after))
+        first = int(nearer_before[-1]) + 1 if len(nearer_before) else 0
+        return self.steps[min(first + self.width // 2, len(self.steps) - 1)]
 
     @property
     def over(self) -> str:
@@ -210,9 +226,9 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
     of_samples = float(np.median(deviations / np.sqrt(weights)))
     of_steps = min(step_noise(values), noise_of_trend(values)) if len(values) > 5 else 0.0
-    noise, third = max(of_samples, of_steps, 1e-12), max(1, len(steps) // 3)
-    early, late = sums[third] / counts[third], (sums[-1] - sums[-1 - third]) / (counts[-1] - counts[-1 - third])
-    trend = float((late - early) / noise / np.sqrt(2 / third))
+    noise = max(of_samples, of_steps, 1e-12)
+    places = np.arange(len(values)) - (len(values) - 1) / 2
+    trend = float(places @ values) / noise / max(1.0, float(places @ places)) ** 0.5
     error, spread = noise * float(np.sqrt(2 / width)), float(np.median(deviations))
     return Windows([*map(int, steps)], width, trend, means * scale, error * scale, spread * scale, noise * scale)
 
@@ -222,25 +238,32 @@ RISES = (ROSE, JUMPED)
 
 
 def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
-    """Yield what the mean reward did: the first that is true of the sentences of a break, a jump and a change."""
+    """Yield in which steps the grader was broken, and what the mean reward did in the others."""
     known = [step for step in steps if step.reward.mean is not None and np.isfinite(step.reward.mean)]
-    if not known:
-        return
+    evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", "reward"))
+    if broken := _broken(known):
+        first, last = known[broken[0]].step, known[broken[-1]].step
+        is_last = broken[-1] == len(known) - 1
+        when = f"Since step {first}" if is_last else f"In steps {first} to {last}"
+        before, value = (_figure(known[place].reward.mean or 0.0) for place in (broken[0] - 1, broken[0]))
+        text = f"{when} every reward is {value}; the mean of the step before is {before}."
+        yield Rank.CAUSE, BriefSentence(text=text, kind="data", steps=(first, last), evidence=evidence)
+        known = [] if is_last else [step for place, step in enumerate(known) if place not in broken]
+    if known:
+        yield _change_of(known, evidence)
+
+
+def _change_of(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
+    """Return what the mean reward did: that it jumped or dropped, fell since its best, rose, or shows no change."""
     numbers = [step.step for step in known]
     means, counts = (np.array([getattr(step.reward, name) for step in known], float) for name in ("mean", "count"))
     spreads = np.array([step.reward.std or 0.0 for step in known])
     windows = windows_of(numbers, means, counts, spreads)
     (early, late), best = windows.ends, windows.best
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
-    evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", "reward"))
     rank: Rank = Rank.CHANGE
-    kind: SentenceKind = "reward"
     if len(known) == 1:
         text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {_figure(early)}."
-    elif broken := _broken(known):
-        rank, kind, first = Rank.CAUSE, "data", numbers[broken]
-        before = _figure(float(means[broken - 1]))
-        text = f"Since step {first} every reward is {_figure(late)}; the mean of the step before is {before}."
     elif jump := _jump(windows, means):
         first, (earlier, later) = numbers[jump], _around(means, jump)
         rank, word = (Rank.ERROR, JUMPED) if later > earlier else (Rank.FALL, "The reward dropped")
@@ -249,31 +272,53 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
         begin = windows.best_place
         peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
-        change = f"{_change(best, late)}{windows.over}{share}"
+        half = windows.halfway(best, late)
+        change = f"{_change(best, late)}{windows.over}{share}, half of it by step {half}"
         text = f"The reward was best at step {peak} and has fallen since: {change}."
         rank, first = Rank.FALL, windows.best_step
     elif windows.change:
         rank, word = (Rank.CHANGE, ROSE) if windows.change > 0 else (Rank.ERROR, "The reward fell")
-        text = f"{word} from {_figure(early)} to {_figure(late)}{windows.over}; it is best at step {peak}."
+        text = f"{word} from {_figure(early)} to {_figure(late)}{windows.over}; it was best at step {peak}."
     else:
-        text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}{windows.over}."
-    yield rank, BriefSentence(text=text, kind=kind, steps=(first, last), evidence=evidence)
+        doubt = f"±{windows.half_width:.2g}{windows.over}"
+        text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}, {doubt}."
+    return rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
 
 
-def _broken(known: Sequence[StepSummary]) -> int:
-    """Return the place of the step since which all rewards are one number, as no policy does it; 0 for none.
+def _broken(known: Sequence[StepSummary]) -> range:
+    """Return the places of the steps in which all rewards are one number, as no policy does it; empty for none.
 
-    The mean of the step before must differ by `CHANGE` standard errors, and by `SUDDEN` times what is usual or more.
+    The means before, and after, must differ by `CHANGE` standard errors, and by `SUDDEN` times what is usual or more.
     """
-    value, begin = known[-1].reward.min, len(known)
-    while begin and known[begin - 1].reward.min == value == known[begin - 1].reward.max:
-        begin -= 1
-    if value is None or not begin or len(known) - begin < max(3, SHARE * len(known)):
-        return 0
-    distances = [abs((step.reward.mean or 0.0) - value) for step in known[:begin]]
-    error = (known[begin - 1].reward.std or 0.0) / sqrt(sum(step.reward.count for step in known[begin:]))
-    is_sudden = distances[-1] > CHANGE * error and distances[-1] >= SUDDEN * median(distances)
-    return begin if error and is_sudden else 0
+    found = range(0)
+    for value, of_value in groupby(range(len(known)), lambda place: _only(known[place])):
+        places = [*of_value]
+        stretch = range(places[0], places[-1] + 1)
+        is_long = len(places) >= (max(3, SHARE * len(known)) if stretch.stop == len(known) else 2)
+        if value is not None and is_long and len(places) > len(found) and _is_sudden(known, stretch, value):
+            found = stretch
+    return found
+
+
+def _only(step: StepSummary) -> float | None:
+    """Return the only reward of a step; None if it has several, or none."""
+    return step.reward.min if step.reward.min == step.reward.max else None
+
+
+def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
+    """Return whether the mean reward of the steps beside some, `AROUND` on each side, is far from their one reward."""
+    before, after = known[max(0, stretch.start - AROUND) : stretch.start], known[stretch.stop :][:AROUND]
+    usual = median([_distance([step], value) for step in (*known[: stretch.start], *known[stretch.stop :])] or [0.0])
+    count = sum(step.reward.count for step in known[stretch.start : stretch.stop])
+    for beside in (before, after) if after else (before,):
+        error = max((step.reward.std or 0.0 for step in beside), default=0.0) / sqrt(count)
+        if not error or _distance(beside, value) < max(CHANGE * error, SUDDEN * usual):
+            return False
+    return True
+
+
+def _distance(steps: Sequence[StepSummary], value: float) -> float:
+    return abs(sum((step.reward.mean or 0.0) - value for step in steps) / len(steps))
 
 
 AROUND = 3
@@ -355,7 +400,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
         text = f"{word} from {_share(early)} to {_share(late)} correct{over}."
     else:
-        rank, text = Rank.STEADY, _change(early, late, _share)
+        rank, text = Rank.STEADY, f"{_change(early, late, _share)} (±{100 * windows.half_width:.0f})"
     name = summary.split.removeprefix("eval/")
     return rank, EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step))
 
@@ -389,7 +434,7 @@ def _spread(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     rises = [one for one in unpaid if one.first <= FEW and one.last > MOST_ANSWERS and one.rise >= MIN_T]
     for finding in sorted(rises, key=lambda one: one.first - one.last)[:1]:
         is_drift = finding.kind == "drift"
-        paid = ", though the reward does not clearly pay for it" if is_drift else f": {_paid(finding)}"
+        paid = ", which the reward does not clearly pay for" if is_drift else f": {_paid(finding)}"
         text = f"{_shares(finding)}{paid}."
         yield Rank.UNVERIFIED, BriefSentence(text=text, kind="answers", evidence=_evidence(split, finding))
 
@@ -400,7 +445,7 @@ def _evidence(split: str, finding: Finding) -> Evidence:
 
 def _shares(finding: Finding) -> str:
     title = finding.title[:1].upper() + finding.title[1:]
-    return f"{title} in {100 * finding.first:.0f} → {100 * finding.last:.0f} % of answers"
+    return f"{title} in {finding.first:.0%} → {finding.last:.0%} of answers"
 
 
 def _paid(finding: Finding) -> str:
@@ -409,10 +454,11 @@ def _paid(finding: Finding) -> str:
 
 def _data(run: OpenRun) -> Iterator[Ranked]:
     found = lint(run, LintQuery())
-    shown = [one for one in found.broken if one.is_certain or _is_common(one, found)]
-    for broken in shown[:1]:
+    shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE or _is_common(one, found)]
+    for broken in sorted(shown, key=lambda one: one.rule not in ALIKE)[:1]:
         evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-        rank = Rank.ERROR if broken.is_certain else Rank.UNVERIFIED
+        is_wrong = broken.is_certain or broken.rule in LABELS
+        rank = Rank.CAUSE if broken.rule in ALIKE else Rank.ERROR if is_wrong else Rank.UNVERIFIED
         yield rank, BriefSentence(text=broken.text, kind="data", evidence=evidence)
 
 
@@ -448,7 +494,7 @@ def _figure(value: float) -> str:
 
 
 def _share(value: float) -> str:
-    return f"{100 * value:.0f} %"
+    return f"{value:.0%}"
 
 
 def _change(before: float, after: float, shown: Callable[[float], str] = _figure) -> str:

@@ -80,6 +80,14 @@ class History(NamedTuple):
         """The median of the last fifth of the points."""
         return float(np.median(self.ends()[1]))
 
+    def halfway(self, early: float, late: float) -> int:
+        """The step since which the curve, averaged over a tenth of its points, is nearer to `late` than to `early`."""
+        width = max(1, len(self) // 10)
+        means = np.convolve(self.values, np.ones(width) / width, "valid")
+        nearer_early = np.flatnonzero(np.abs(means - early) <= np.abs(means - late))
+        first = int(nearer_early[-1]) + 1 if len(nearer_early) else 0
+        return int(self.steps[min(first + width // 2, len(self) - 1)])
+
     def late_steps(self) -> tuple[int, int]:
         """The first and the last step of the last fifth of the points."""
         steps = self.steps[-max(1, len(self) // 5) :]
@@ -93,11 +101,14 @@ class RunCurves:
         self._run = run
         self._known: dict[tuple[str, ...], History | None] = {}
 
-    def curve(self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "") -> History | None:
-        """See `RunCurves`."""
-        key = (kind, name, stat, source, reason)
+    def curve(
+        self, kind: str, name: str, stat: str = "", source: str = "", reason: str = "", where: str = ""
+    ) -> History | None:
+        """Return a curve (see `CurveQuery`), perhaps of the samples that match a filter; None if the run lacks it."""
+        key = (kind, name, stat, source, reason, where)
         if key not in self._known:
-            asked = CurveQuery(kind=kind, name=name, stat=stat, source=source, options=CurveOptions(reason=reason))
+            options = CurveOptions(reason=reason, where=where)
+            asked = CurveQuery(kind=kind, name=name, stat=stat, source=source, options=options)
             try:
                 curve = query.curve(self._run, asked)
                 self._known[key] = History(curve.steps, curve.values) if len(curve.steps) else None

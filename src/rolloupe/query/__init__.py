@@ -109,6 +109,7 @@ from rolloupe.query.samples.groups import Group, GroupPage, groups, groups_page
 from rolloupe.query.samples.pages import (
     GROUP,
     IDENTITY,
+    PROMPT,
     TEXT,
     by_uid,
     derived_names,

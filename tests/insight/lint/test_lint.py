@@ -99,9 +99,17 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
     found = linted(tmp_path)
     assert found.broken == [] and found.samples == 80
     of_columns = {name for name, rule in LINT_RULES.items() if isinstance(rule, LintRule)}
-    lacking = {"positive_logprobs", "equal_logprobs", "off_policy", "policy_lag", "recurring_texts"}
+    lacking = {
+        "positive_logprobs",
+        "equal_logprobs",
+        "off_policy",
+        "policy_lag",
+        "recurring_texts",
+        "one_text",
+        "one_prompt",
+    }
     assert {one.rule for one in found.unchecked} & of_columns == lacking
-    assert {*BREAKS, "lost_data", "other_groups", "several_launches"} == {*found.checked}
+    assert {*BREAKS, "lost_data", "other_groups", "several_launches", "disputed_labels"} == {*found.checked}
 
 
 def test_a_reward_at_the_end_of_what_numbers_can_hold_is_compared(tmp_path: Path) -> None:

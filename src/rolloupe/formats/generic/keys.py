@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.formats.reading import value_parsers as parsers
+from rolloupe.formats.reading.files import EVAL_WORDS, TRAIN_WORDS, words_in
 from rolloupe.formats.reading.records import Record
 from rolloupe.lru import Lru
 from rolloupe.model import SampleRow, Status
@@ -48,6 +49,7 @@ USUAL: dict[str, Names] = {
         "env": "env_name env_id env env_class data_source dataset task environment task_name dataset_name benchmark",
         "status_key": "status finish_reason stop_reason stop_condition termination_reason exit_status",
         "truncated": "is_truncated truncated was_truncated",
+        "split": "split phase mode stage partition is_eval is_evaluation is_validation is_validate is_val is_test",
         "advantage": "advantage adv advantages normalized_advantage group_advantage",
         "prompt_tokens": """prompt_length prompt_tokens prompt_len prompt_token_count input_tokens num_prompt_tokens
             n_prompt_tokens""",
@@ -61,7 +63,7 @@ USUAL: dict[str, Names] = {
 """The usual names of each role, the most usual first; a weak one counts in a row without any other.
 
 An outcome is a verdict, and the reward of a row without any other: a truth value is preferred to a number. `truncated`
-says whether a sample was cut short.
+says whether a sample was cut short, and `split` whether it belongs to an evaluation.
 """
 _ENDINGS = {
     "prompt": ("prompt", "question", "query", "problem", "instruction"),
@@ -75,11 +77,12 @@ _OF_ANOTHER = frozenset(
     true gt label canonical best worst chosen rejected first last""".split()
 )
 """Words that change the meaning of a name with such a last word."""
+SPLIT_WORDS = EVAL_WORDS | TRAIN_WORDS
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
-_WEAK_ROLES = ("truncated", "weak_response", "weak_step", "weak_group")
+_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_step", "weak_group")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -121,13 +124,14 @@ class Roles(NamedTuple):
     counts: Mapping[str, str] = {}
     advantage: str | None = "advantage"
     weak_step: str | None = None
+    split: str | None = None
 
     def with_usual(self, usual: "Roles") -> "Roles":
         """Return these roles, with the usual keys for a missing group, label, environment or status."""
         own = {*self[:9], *self.counts.values()}
         more = {
             role: key
-            for role in ("group", "label", "env", "status_key")
+            for role in ("group", "label", "env", "status_key", "split")
             if getattr(self, role) is None and (key := getattr(usual, role)) not in own
         }
         counts = {**{what: key for what, key in usual.counts.items() if key not in own}, **self.counts}
@@ -156,6 +160,13 @@ class Roles(NamedTuple):
     def tokens(self, record: Record, what: str) -> int | None:
         key = self.counts.get(what)
         return parsers.count(record[key]) if key else None
+
+    def evaluation(self, record: Record) -> str:
+        """The split of a row that belongs to an evaluation made at a training step; empty for any other row."""
+        value = record[self.split] if self.split and self.step else None
+        if value is True:
+            return f"eval/{str(self.split).lower().removeprefix('is_')}"
+        return f"eval/{str(value).lower()}" if _split_word(value) in EVAL_WORDS else ""
 
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from keys that imply it."""
@@ -253,7 +264,18 @@ def roles_of(record: Record) -> Roles:
         {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, parsers.count))},
         _first_read(record, names("advantage", ()), parsers.number),
         _first_read(record, names("weak_step", ()), parsers.integer),
+        _first(record, names("split", ()), _is_split),
     )
+
+
+def _is_split(value: object) -> bool:
+    return isinstance(value, bool) or _split_word(value) in SPLIT_WORDS
+
+
+def _split_word(value: object) -> str:
+    """The first word of what may be the name of a split, such as `eval_aime`; empty for anything else."""
+    name = parsers.tag(value)
+    return words_in(name)[0] if name and " " not in name and words_in(name) else ""
 
 
 def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:

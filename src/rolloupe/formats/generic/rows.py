@@ -83,7 +83,7 @@ class NamedRows(RecordFormat):
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
         return SampleRow(
-            split=source.split or "train",
+            split=(roles.evaluation(record) if source.split in (None, "train") else "") or source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
             index=f"{stem(source.name)}:{start}",

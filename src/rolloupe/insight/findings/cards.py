@@ -1,5 +1,6 @@
 """Presents findings to a person: on cards, with samples to read and in sentences."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
@@ -134,6 +135,17 @@ FEW = 0.001
 """A smaller number of false findings is not written out."""
 
 TITLE_WORDS = 8
+
+
+MOST_WORDS = 16
+_NEEDLESS_SPACE = re.compile(r" (?=[,.;:!?)\]}’])|(?<=[(\[{]) ")
+"""A space that parts a mark from its word: words and marks of a phrase are single."""
+
+
+def quoted(phrase: str) -> str:
+    """Return a phrase as the title of a finding: in quotes, as people write it, and cut if it is long."""
+    words = _NEEDLESS_SPACE.sub("", phrase).split(" ")
+    return f"“{' '.join(words[:MOST_WORDS])}{' …' if len(words) > MOST_WORDS else ''}”"
 
 
 def also_of(titles: Sequence[str]) -> str:

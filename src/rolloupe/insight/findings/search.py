@@ -203,7 +203,7 @@ class _Search:
 
     def _title(self, number: int) -> str:
         behaviour = self._matrix.name(number)
-        return METRICS[behaviour].behaviour if behaviour else f"“{self._wordings[number].phrase}”"
+        return METRICS[behaviour].behaviour if behaviour else cards.quoted(self._wordings[number].phrase)
 
     def _amounts(self, number: int, trend: Trend) -> Floats:
         """Return a centred feature; its unit is the mean over the samples that have it, or one doubling."""

@@ -109,7 +109,7 @@ def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) ->
     return Prevalence(first.tolist(), shares.tolist(), means.tolist(), effects)
 
 
-NAMES = ("correct", "acc", "accuracy", "solved", "success", "pass")
+NAMES = ("correct", "acc", "accuracy", "solved", "success", "pass", "passed", "tests_passed", "resolved", "exact_match")
 
 
 def metrics_of(snapshot: Snapshot, split: str) -> list[str]:

@@ -1,16 +1,19 @@
 """Rules about rows: rewards, advantages, texts and groups."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import NotChecked, counted
 from rolloupe.insight.lint.rule import Breach, LintData, Mask, Places, alike, breach, extremes, lint_rule
 from rolloupe.model import SampleKey
-from rolloupe.query import IDENTITY, TEXT
+from rolloupe.query import IDENTITY, PROMPT, TEXT
 
 
 def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
@@ -82,6 +85,127 @@ def off_centre(data: LintData) -> Breach | None:
 SLACK = 1e-6
 MOST_READ = 40
 """How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
+
+
+LATE = 5
+MOST_OF_TEXTS, LEAST_TEXT, LEAST_GROUPS = 0.5, 20, 8
+"""What makes one response to everything: its share of the samples, its characters, and in how many groups it is."""
+
+
+@lint_rule()
+def one_text(data: LintData) -> Breach | None:
+    """One response of {LEAST_TEXT} characters or more makes up {MOST_OF_TEXTS:.0%} of the samples of the last fifth of
+    the steps, over {LEAST_GROUPS} groups or more with different prompts.
+    """
+    own, steps = _late(data)
+    text, bad = _commonest(data.hashes(TEXT)[own])
+    places = own[bad]
+    is_short = bool(len(places)) and data.chars[places[0]] < LEAST_TEXT
+    prompts = len(np.unique(data.hashes(PROMPT)[places]))
+    if is_short or text < MOST_OF_TEXTS or min(prompts, len(np.unique(data.grouping.numbers[places]))) < LEAST_GROUPS:
+        return None
+    said = f"One response makes up {text:.0%} of the samples of {steps}, to {prompts:,} different prompts."
+    return Breach(said, len(places), places)
+
+
+MOST_OF_PROMPTS, TIMES_NEXT = 0.25, 4
+"""What makes a prompt too common: its share of the samples, and how often the next one fits into that."""
+
+
+@lint_rule()
+def one_prompt(data: LintData) -> Breach | None:
+    """One prompt makes up {MOST_OF_PROMPTS:.0%} of the samples of the last fifth of the steps, and {TIMES_NEXT} times
+    what the next one does.
+    """
+    own, steps = _late(data)
+    prompts = data.hashes(PROMPT)[own]
+    share, bad = _commonest(prompts)
+    others, _ = _commonest(prompts[~bad])
+    if share < MOST_OF_PROMPTS or not 0 < others * (1 - share) * TIMES_NEXT <= share:
+        return None
+    return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
+
+
+READ_GROUPS, READ_SIBLINGS, MOST_BYTES = 64, 4, 2**24
+AGREED, DISPUTED, LEAST_DISPUTED = 0.75, 0.1, 6
+"""The share of siblings that agree; the share of all groups whose label is disputed, and their number."""
+_FINAL = [
+    re.compile(pattern)
+    for pattern in (
+        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([^\n]+)",
+        r"(?i)\banswer(?:\s+is)?\s*[:=]?\s*([^\s:=]+)",
+    )
+]  # fmt: skip
+_IN_ANSWER = " \t.,;:*_$()[]{}\"'"
+
+
+@lint_rule()
+def disputed_labels(data: LintData) -> Breach | None:
+    """In {DISPUTED:.0%} of the groups or more, all samples have the lowest reward of the run, and {AGREED:.0%} of the
+    siblings that were read agree on a final answer that is not the label.
+    """
+    grouping, rewards = data.grouping, np.where(data.is_train & np.isfinite(data.reward), data.reward, np.inf)
+    lowest = float(rewards.min(initial=np.inf))
+    is_worst = (grouping.sums((rewards == lowest).astype(np.float64)) == grouping.sizes) & (grouping.sizes >= 3)
+    own, groups = np.flatnonzero(is_worst), int(data.is_train[grouping.starts].sum())
+    if not np.isfinite(lowest) or rewards[np.isfinite(rewards)].max() == lowest or len(own) < DISPUTED * groups:
+        return None
+    own = own[np.unique(np.linspace(0, len(own) - 1, READ_GROUPS).astype(np.intp))]
+    siblings = [range(start, start + min(size, READ_SIBLINGS)) for start, size in zip(
+        grouping.starts[own].tolist(), grouping.sizes[own].tolist(), strict=True)]  # fmt: skip
+    answers: dict[int, list[tuple[str, str]]] = {}
+    for place, sample in query.whole_samples(
+        data.run, data.arrays, [n for group in siblings for n in group], MOST_BYTES
+    ):
+        if (label := _plain(sample.label)) and (answer := _final_answer(sample.response_text)):
+            answers.setdefault(int(grouping.numbers[place]), []).append((label, answer))
+    if not answers:
+        raise NotChecked("no group of wrong answers that lint read has labels and final answers")
+    bad = [group for group, given in answers.items() if _is_disputed(given)]
+    if len(bad) < LEAST_DISPUTED or len(bad) / len(answers) * is_worst.sum() < DISPUTED * groups:
+        return None
+    places = np.flatnonzero(np.isin(grouping.numbers, bad))
+    read = f"In {len(bad)} of {counted(len(answers), 'group')} read whose rewards are all {lowest:.3g}"
+    return Breach(f"{read}, siblings agree on an answer that the label denies: it may be wrong.", len(places), places)
+
+
+def _is_disputed(given: list[tuple[str, str]]) -> bool:
+    """Return whether the siblings of a group, as labels and final answers, agree on another answer than the label."""
+    answer, count = Counter(answer for _, answer in given).most_common(1)[0]
+    return len(given) >= 3 and count >= AGREED * len(given) and all(label != answer for label, _ in given)
+
+
+def _final_answer(response: str) -> str:
+    """The last answer that a response marks as such; empty if it marks none."""
+    found = next((all_ for pattern in _FINAL if (all_ := pattern.findall(response))), None)
+    return _plain(found[-1]) if found else ""
+
+
+def _plain(answer: str) -> str:
+    return answer.strip(_IN_ANSWER).replace(",", "").lower()
+
+
+def _late(data: LintData) -> tuple[Places, str]:
+    """Return the training samples of the last fifth of the steps, and the words for these steps.
+
+    Raises `NotChecked` for fewer than `LATE` steps.
+    """
+    steps = np.unique(data.step[data.is_train])
+    if len(steps) < LATE:
+        raise NotChecked(f"{counted(len(steps), 'step')} with training samples; {LATE} are needed")
+    count = len(steps) // LATE
+    words = f"the last {count} steps" if count > 1 else "the last step"
+    return np.flatnonzero(data.is_train & (data.step >= steps[-count])), words
+
+
+def _commonest(hashes: NDArray[np.int64]) -> tuple[float, Mask]:
+    """Return the share of the commonest hash, and where it is."""
+    if not len(hashes):
+        return 0.0, np.zeros(0, np.bool_)
+    numbers = alike(hashes)
+    counts = np.bincount(numbers)
+    bad: Mask = numbers == counts.argmax()
+    return float(counts.max() / len(hashes)), bad
 
 
 @lint_rule(is_certain=True)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from rolloupe.insight.curves import Alarm, CurveName, Rule, RunCurves, enough, rule
+from rolloupe.insight.curves import Alarm, CurveName, History, Rule, RunCurves, enough, rule
 from rolloupe.query import quoted
 from rolloupe.tokens import Floats
 from rolloupe.tokens.series import EQUAL
@@ -105,7 +105,7 @@ def no_spread(source: RunCurves) -> Iterator[Alarm]:
     parts = [f"all {words} {mean:.0%}" for words, mean in means.items()]
     yield Alarm(
         f"{share:.0%} of the groups have no spread",
-        f"mean of the last {count} steps: {', '.join(parts)}; nothing is learned from such groups",
+        f"{', '.join(parts)}, in the mean of the last {count} steps; nothing is learned from such groups",
         int(flat.steps[-count]), int(flat.steps[-1]),
         where=ZERO if source.curve("sample", "advantage", "mean") is not None else "",
         curves=(CurveName("group", "without_spread"),),
@@ -117,19 +117,23 @@ NOISE = 2.0
 """How many standard errors a rise exceeds its threshold by: shares of few samples are coarse."""
 
 
-def _rise(name: str, title: str, metric: str, noun: str, rise: float, kind: str = "sample") -> Rule:
-    """Return the rule that a share rises from the first fifth of the steps to the last."""
+def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: str = "sample", where: str = "") -> Rule:
+    """Return the rule that a share rises from the first fifth of the steps to the last.
+
+    It is a share of samples that a curve has, or of those that match a filter; else the mean of a metric.
+    """
 
     def look(source: RunCurves) -> Iterator[Alarm]:
-        curve = enough(source.curve(kind, metric), LEAST_STEPS, f"{metric} samples" if kind == "share" else metric)
+        curve = _matching(source, metric, where) if where else source.curve(kind, metric)
+        curve = enough(curve, LEAST_STEPS, f"{metric} samples" if kind == "share" else metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
         if late > 2 * early and late > early + rise + noise:
             yield Alarm(
-                f"{noun} rise to {late:.0%}",
-                f"in the last fifth of the steps; {early:.0%} in the first",
+                f"{noun} rose from {early:.0%} to {late:.0%}",
+                f"half of it by step {curve.halfway(early, late)} (means of the first and the last fifth of the steps)",
                 *curve.late_steps(),
-                where=f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}",
+                where=where or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),
             )  # fmt: skip
 
@@ -137,9 +141,37 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, kind: str 
         f"the mean share in the last fifth of the steps is twice that of the first, and {rise:.0%} more, by "
         f"{NOISE:g} standard errors"
     )
-    return Rule(name, title, words, look)
+    return Rule(name, title, f"{words}: samples with {where}" if where else words, look)
 
 
-REPEATED_TEXT = _rise("repeated_text", "Repeated text", "derived.repeated_4grams", "Repeated 4-grams", 0.1)
+def _matching(source: RunCurves, metric: str, where: str) -> History | None:
+    """Return the share of the samples of each step that match a filter; None if the run lacks the metric."""
+    every, some = source.curve("samples", ""), source.curve("samples", "", where=where)
+    if source.curve("sample", metric) is None or every is None:
+        return None
+    counts = dict(zip(some.steps.tolist(), some.values.tolist(), strict=True)) if some is not None else {}
+    return History(every.steps, np.array([counts.get(step, 0.0) for step in every.steps.tolist()]) / every.values)
+
+
+def _spreading(name: str, title: str, metric: str, over: float, noun: str = "") -> Rule:
+    return _rise(name, title, metric, noun or title, SPREADS, where=f"{metric} > {over:g}")
+
+
+SPREADS, NEARLY_EMPTY = 0.1, 12
+REPEATED, FOREIGN = 0.3, 0.2
+"""The least share of repeated 4-grams of an answer in a loop, and of other letters of one in another script."""
+
+TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, kind="share")
 UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)
-TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, "share")
+EMPTY_ANSWERS = _rise(
+    "empty_answers", "Empty answers", "response_chars", f"Answers of {NEARLY_EMPTY} characters or fewer", SPREADS,
+    where=f"response_chars <= {NEARLY_EMPTY}",
+)  # fmt: skip
+REPEATED_TEXT = _spreading(
+    "repeated_text", "Repeated text", "derived.repeated_4grams", REPEATED, "Answers that repeat themselves"
+)
+OTHER_SCRIPT = _spreading(
+    "other_script", "Another script", "derived.non_latin", FOREIGN, "Answers in another script than Latin"
+)
+REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
+GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")

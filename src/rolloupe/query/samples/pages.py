@@ -47,13 +47,14 @@ RESPONSES = f"SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM {
 ONLY_RESPONSES = f"SELECT nth, response_preview FROM {JOINED}"  # where no two samples share a key
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
-GROUP, IDENTITY, TEXT = "~group", "~identity", "~text"
-"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response."""
+GROUP, IDENTITY, TEXT, PROMPT = "~group", "~identity", "~text", "~prompt"
+"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response; of prompts."""
 
 HASHES = {
     GROUP: "hash(split, step, grp)",
     IDENTITY: "hash(split, step, grp, idx)",
     TEXT: "hash(response_chars, response_preview, response_end)",
+    PROMPT: "hash(prompt_hash)",
 }
 
 
