@@ -98,14 +98,14 @@ def one_text(data: LintData) -> Breach | None:
     the steps, over {LEAST_GROUPS} groups or more with different prompts.
     """
     own, steps = _late(data)
-    text, bad = _commonest(data.hashes(TEXT)[own])
+    share, bad = _commonest(data.hashes(TEXT)[own])
     places = own[bad]
     is_short = bool(len(places)) and data.chars[places[0]] < LEAST_TEXT
     prompts = len(np.unique(data.hashes(PROMPT)[places]))
-    if is_short or text < MOST_OF_TEXTS or min(prompts, len(np.unique(data.grouping.numbers[places]))) < LEAST_GROUPS:
+    if is_short or share < MOST_OF_TEXTS or min(prompts, len(np.unique(data.grouping.numbers[places]))) < LEAST_GROUPS:
         return None
-    said = f"One response makes up {text:.0%} of the samples of {steps}, to {prompts:,} different prompts."
-    return Breach(said, len(places), places)
+    text = f"One response makes up {share:.0%} of the samples of {steps}, to {prompts:,} different prompts."
+    return Breach(text, len(places), places)
 
 
 MOST_OF_PROMPTS, TIMES_NEXT = 0.25, 4
