@@ -347,6 +347,8 @@ class SampleRow(Struct, kw_only=True):
     """True if the sample has token series without facts from a scan."""
     messages: list[Any] | None = None
     """The response as the record has it, if that is a list of chat messages or turns."""
+    question: int = 0
+    """Where the user's last message begins in `prompt`, if that was a list of messages."""
     stamp: int = 0
     """A checksum of its numbers and the ends of its texts: it differs if another sample took the place of this one. The
     index sets this field."""

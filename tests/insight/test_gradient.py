@@ -123,9 +123,7 @@ def test_prompts_are_counted_by_how_they_fared_over_the_steps(tmp_path: Path) ->
 def test_a_run_without_training_has_no_gradient(tmp_path: Path) -> None:
     run = run_of(tmp_path, [rows_of([0.0, 1.0])], "eval")
     for correct in ("", "none"):
-        with pytest.raises(
-            NotFound, match=r"the run has evaluations only \(eval/default\), so that it has no gradient"
-        ):
+        with pytest.raises(NotFound, match=r"the run has evaluations only \(eval/default\), so it has no gradient"):
             run.gradient(correct=correct)
     run = run_of(tmp_path / "trained", [rows_of([0.0, 1.0])])
     with pytest.raises(NotFound):

@@ -430,3 +430,12 @@ def test_huge_messages_take_time_in_proportion(message: dict[str, Any]) -> None:
         for part, _ in text.legible_parts(turn.parts):
             assert part.text is not None
     assert time.process_time() - began < amount(1, 5)
+
+
+def test_the_question_of_a_prompt_is_the_last_message_of_the_user() -> None:
+    said = [("system", "Rules."), ("user", "Hi"), ("assistant", "Yes?"), ("user", "Book it"), ("tool", "done")]
+    messages = [{"role": role, "content": content} for role, content in said]
+    for stop, question in ((1, "Rules."), (2, "Hi"), (3, "Hi\n\nYes?"), (5, "Book it\n\ndone")):
+        asked = messages[:stop]
+        assert text.joined(asked)[text.question_at(asked) :] == question
+    assert text.question_at([]) == text.question_at(messages[1:2]) == 0

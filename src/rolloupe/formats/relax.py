@@ -138,6 +138,7 @@ class RelaxLines(JsonlFormat):
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
             prompt=prompt,
+            question=parsers.question_at(record.get("prompt")),
             response=parsers.joined(record.get("response"), thoughts=True),
             messages=parsers.chat(record.get("response")),
         )

@@ -266,7 +266,7 @@ def gradient(run: OpenRun, asked: GradientQuery = WHOLE_RUN) -> RunGradient:
     """Add up the pulls of the trained samples of a window. Raises `BadQuery` for an unknown metric."""
     splits = [split.name for split in query.splits(run, quick=True)]
     if splits and TRAIN not in splits:
-        return _nothing(asked, f"the run has evaluations only ({', '.join(splits[:5])}), so that it has no gradient")
+        return _nothing(asked, f"the run has evaluations only ({', '.join(splits[:5])}), so it has no gradient")
     correct = correctness_of(run, metrics_of(run.snapshot(), TRAIN), asked.correct)
     scope = SampleQuery(splits=(TRAIN,), step_min=asked.step_min, step_max=asked.step_max)
     pulls = Pulls(run, scope, asked.env, correct)

@@ -156,6 +156,10 @@ def from_messages(messages: object, origin: Literal["prompt", "response"] = "pro
     return [turn for entry in entries for turn in _turns(entry, origin)]
 
 
+_BETWEEN = "\n\n"
+"""Between two messages in one text."""
+
+
 def joined(messages: object, *, thoughts: bool = False) -> str:
     """Return all text of messages as one plain text, for search and preview; with `thoughts`, these too.
 
@@ -164,7 +168,14 @@ def joined(messages: object, *, thoughts: bool = False) -> str:
     if isinstance(messages, str):
         return messages
     entries = messages if isinstance(messages, list) else [messages]
-    return "\n\n".join(text for entry in entries if (text := _plain(entry, thoughts=thoughts)))
+    return _BETWEEN.join(text for entry in entries if (text := _plain(entry, thoughts=thoughts)))
+
+
+def question_at(messages: Sequence[Any]) -> int:
+    """Return where the user's last message begins in `joined`; 0 without one."""
+    own = (at for at, entry in enumerate(messages) if isinstance(entry, dict) and role_of(entry) == "user")
+    before = joined(messages[: max(own, default=0)])
+    return len(before) + len(_BETWEEN) if before else 0
 
 
 def first_answer(turns: Sequence[Turn]) -> int:

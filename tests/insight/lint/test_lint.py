@@ -127,7 +127,7 @@ def test_without_a_law_nothing_is_certain_about_advantages(tmp_path: Path) -> No
     found = linted(tmp_path, changed)
     reasons = {one.rule: one.reason for one in found.unchecked}
     assert {"same_advantage", "advantage_order", "single_samples", "off_centre"} <= {*reasons}
-    assert "straight function" in reasons["advantage_order"] and not found.is_broken
+    assert "linear function" in reasons["advantage_order"] and not found.is_broken
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_whatever_fails_is_a_verdict_on_its_sample_alone(graders: Graders) -> No
         "no result after 0.4 s",
         "ValueError: no it is 2 (line 10 of grader0.py)",
         "the process ended itself with exit code 3",
-        "the process died of SIGSEGV",
+        "the process was killed by SIGSEGV",
         "it needed more memory than --memory allows (line 16 of grader0.py)",
         "the result is nan",
         "the result is of type str, not a number",
@@ -331,5 +331,5 @@ def test_a_grader_is_named_by_its_file_and_its_function(tmp_path: Path) -> None:
     for wrong in ("grader.py", "grader.py:", "grader.py:a b", f"{tmp_path}/none.py:fn", lambda _: 1.0, len):
         with pytest.raises(BadQuery):
             grader_file(wrong)
-    with pytest.raises(BadQuery, match="is no name for scores"):
+    with pytest.raises(BadQuery, match="is not a name for scores"):
         grader_file(module_level, "../x")

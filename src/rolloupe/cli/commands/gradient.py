@@ -68,7 +68,7 @@ def _print(run: "Run", found: "RunGradient") -> None:
         tell(f"{run.id}: all {found.groups:,} groups have equal rewards: no gradient.")
         return
     alone = f" ({found.single:,} of one sample)" if found.single else ""
-    without = f", without {found.discarded:,} discarded, which count in groups alone" if found.discarded else ""
+    without = f", {found.discarded:,} discarded (counted in groups only)" if found.discarded else ""
     tell(
         f"{run.id}: {found.samples:,} trained samples{without}. Of {found.groups:,} groups "
         f"{found.dead:,}{alone} have equal rewards, and no gradient. Effective number of groups: "

@@ -464,7 +464,7 @@ def _mixed(rows: Sequence[GroupedRow], groups: Sequence[list[GroupedRow]], of_pr
     named = roles_of(mixed[0][0].record).group or "uid"
     key = next((key for key, names in _candidates(rows) if _same(names, of_prompts)), "prompt")
     return (
-        f"{len(mixed)} of {len(several)} groups that were looked at, by {text.quoted(named)}, hold different prompts. "
+        f"{len(mixed)} of {len(several)} groups checked, by {text.quoted(named)}, hold different prompts. "
         f"Next: open the run with --group-by {shlex.quote(key)}, if a group is the samples of one prompt"
     )
 
@@ -478,7 +478,7 @@ def _merged(groups: Sequence[list[GroupedRow]]) -> str:
     models = [some for all_of in names if (some := [*dict.fromkeys(name for name in all_of if name is not None)])]
     if several := [some for some in models if len(some) > 1]:
         return (
-            f"{len(several)} of {len(models)} groups that were looked at hold samples of several models "
+            f"{len(several)} of {len(models)} groups checked hold samples of several models "
             f"({_first(several[0])}). Next: open the run with --group-by {shlex.quote(f'{of},{model}')}, which keeps "
             "them apart"
         )
@@ -487,7 +487,7 @@ def _merged(groups: Sequence[list[GroupedRow]]) -> str:
     if not several:
         return ""
     return (
-        f"{_first(several[0])} share {len(several)} of {len(places)} groups that were looked at: their samples are "
+        f"{_first(several[0])} share {len(several)} of {len(places)} groups checked: their samples are "
         f"shown together. Next: open the run with --group-by {shlex.quote(f'{of},file')}, if they are no parts of one "
         "log"
     )

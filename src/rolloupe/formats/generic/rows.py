@@ -105,6 +105,7 @@ class NamedRows(RecordFormat):
             tags=tags | reward.tags,
             has_series=found.has_series,
             prompt=prompt,
+            question=parsers.question_at(prompt_value),
             response=parsers.joined(response_value, thoughts=True),
             messages=messages,
         )

@@ -151,6 +151,7 @@ class Native(JsonlFormat):
             tags=parsers.tags(record.get("tags")),
             series=series,
             prompt=prompt,
+            question=parsers.question_at(record.get("prompt")),
             response=parsers.joined(record.get("response"), thoughts=True),
             messages=parsers.chat(record.get("response")),
         )

@@ -369,6 +369,14 @@ def joined(value: object, *, thoughts: bool = False) -> str:
     return text.joined(value, thoughts=thoughts) if isinstance(value, list) else as_text(value)
 
 
+def question_at(prompt: object) -> int:
+    """Return where the user's last message begins in the `joined` text of a prompt; 0 if it was stored as text."""
+    if type(prompt) is str:  # nearly always
+        return 0
+    value = _messages_or(prompt)
+    return text.question_at(value) if isinstance(value, list) else 0
+
+
 def prompt_turns(value: object) -> list[Turn]:
     """Return the turns of a prompt, whether stored as text or as messages."""
     value = _messages_or(value)
@@ -406,6 +414,7 @@ def row_of(start: int, length: int, prompt: object, response: object, **facts: A
         status=status,
         status_raw=status_raw,
         prompt=joined(prompt),
+        question=question_at(prompt),
         response=joined(response, thoughts=True),
         messages=chat(response),
         **facts,

@@ -189,7 +189,10 @@ class RowShortener:
         ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
         facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
         if prompt != self._prompt or not prompt or prompt.isspace():
-            self._kept = text.preview(prompt, PREVIEW_CHARS), prompt_hash_of(prompt, row.group)
+            self._kept = (
+                text.preview(prompt[row.question :] or prompt, PREVIEW_CHARS),
+                prompt_hash_of(prompt, row.group),
+            )
             self._prompt = prompt
         row.prompt, row.prompt_hash = self._kept
         row.response = text.one_line(response[:PREVIEW_CHARS])

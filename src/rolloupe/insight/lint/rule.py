@@ -125,7 +125,7 @@ class GroupFacts:
     """Trained groups of `train`, and whether the trainer compares siblings: arrays of shape (G,).
 
     The trainer compares siblings in an environment if the advantages of nearly all its groups of three or more are a
-    straight function of their rewards: then a group that breaks this law is wrong.
+    linear function of their rewards: then a group that breaks this law is wrong.
     """
 
     def __init__(self, data: LintData) -> None:

@@ -27,20 +27,20 @@ def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
 
 
 LEAST_CORRELATION = 1e-3
-NO_LAW = "the advantages of siblings are no straight function of their rewards in this run, or are not recorded"
+NO_LAW = "the advantages of siblings are not a linear function of their rewards in this run, or are not recorded"
 NOT_CENTRED = "the advantages of siblings do not add up to 0 in this run, or are not recorded"
 
 
 @lint_rule(is_certain=True)
 def advantage_order(data: LintData) -> Breach | None:
     """Advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have
-    advantages that are a straight function of their rewards.
+    advantages that are a linear function of their rewards.
     """
     groups = data.groups
     if not groups.follow.any():
         raise NotChecked(NO_LAW)
     bad = groups.follow & groups.differ & groups.moves & (groups.correlation < -LEAST_CORRELATION)
-    text = f"In {counted(int(bad.sum()), 'group')} the better advantage goes to the worse reward"
+    text = f"In {counted(int(bad.sum()), 'group')} a worse reward has a better advantage"
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
@@ -70,8 +70,8 @@ OFF_ZERO = 0.05
 
 @lint_rule()
 def off_centre(data: LintData) -> Breach | None:
-    """The mean advantage of a group is off 0 by {OFF_ZERO:.0%} of the greatest, though 95 % of the groups of three or
-    more are not.
+    """The mean advantage of a group differs from 0 by {OFF_ZERO:.0%} of the greatest; that of 95 % of the groups of
+    three or more does not.
     """
     groups = data.groups
     centres = groups.centred(OFF_ZERO)
@@ -338,7 +338,7 @@ def recurring_texts(data: LintData) -> Breach | None:
 @lint_rule(is_certain=True)
 def same_advantage(data: LintData) -> Breach | None:
     """Siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have
-    advantages that are a straight function of their rewards.
+    advantages that are a linear function of their rewards.
     """
     groups = data.groups
     if not groups.follow.any():

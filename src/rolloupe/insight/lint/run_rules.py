@@ -22,8 +22,8 @@ def lost_data(data: LintData) -> Breach | None:
 
 @lint_rule()
 def other_groups(data: LintData) -> Breach | None:
-    """Samples of a group have different prompts, models or files that seem no parts of one log, or no key names the
-    groups and one of the rows may.
+    """A group holds samples of different prompts, of different models or from unrelated files; or no key is known to
+    name the groups, though one of the rows may.
     """
     doubts = query.group_doubts(data.run)
     return Breach(f"{'; '.join(doubts)}.", len(doubts)) if doubts else None
@@ -41,7 +41,7 @@ def several_launches(data: LintData) -> Breach | None:
     if again:
         steps = [step for _, step in again]
         span = f"step {min(steps)}" if len(steps) == 1 else f"steps {min(steps)} to {max(steps)}"
-        left_out = f"{counted(sum(again.values()))} of {span} left out: a later launch wrote these steps again"
+        left_out = f"{counted(sum(again.values()))} of {span} left out: a later launch recorded these steps again"
         texts = [left_out, *texts]
     more = f"; and {len(texts) - MOST_NAMED:,} more places" if len(texts) > MOST_NAMED else ""
     return Breach(f"{'; '.join(texts[:MOST_NAMED])}{more}.", count) if texts else None
@@ -98,10 +98,10 @@ OFF = 0.05
 
 @lint_rule()
 def off_policy(data: LintData) -> Breach | None:
-    """The mean importance ratio of a step is off 1 by more than {OFF:g}."""
+    """The mean importance ratio of a step differs from 1 by more than {OFF:g}."""
     series = _moments(data, RATIOS, "importance ratios")
     bad = [key for key, of in series.items() if of.count and abs(of.mean - 1) > OFF]
-    return _step_breach(data, bad, f"The mean importance ratio is off 1 by more than {OFF:g}", highest=True)
+    return _step_breach(data, bad, f"The mean importance ratio differs from 1 by more than {OFF:g}", highest=True)
 
 
 SLACK = 1e-3

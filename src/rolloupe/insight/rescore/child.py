@@ -84,7 +84,7 @@ def load(path: str, name: str) -> Any:
     stem = Path(path).stem
     spec = importlib.util.spec_from_file_location(f"{stem}_of_grader" if stem in sys.modules else stem, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module: ModuleType = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)

@@ -73,7 +73,7 @@ def grader_file(grader: NamedGrader, name: str = "", python: str = "") -> Grader
     path, function = _place_of(grader)
     name = name or function.replace(".", "_")
     if not _NAME.fullmatch(name):
-        raise BadQuery(f"{name[:80]!r} is no name for scores: use letters, digits, - and _, at most 60")
+        raise BadQuery(f"{name[:80]!r} is not a name for scores: use letters, digits, - and _, at most 60")
     if not os.path.isfile(path):
         raise BadQuery(f"there is no file {path!r} with a grader. Next: name it as grader.py:fn")
     return GraderFile(os.path.abspath(path), function, name, python or sys.executable)
@@ -284,7 +284,7 @@ class GraderProcess:
         name = f"signal {-code}"
         with suppress(ValueError):
             name = signal.Signals(-code).name
-        return Verdict(failed="crash", reason=f"the process died of {name}")
+        return Verdict(failed="crash", reason=f"the process was killed by {name}")
 
     def _end(self) -> None:
         with self._lock:

@@ -17,7 +17,7 @@ MAIN, NAMED = 0.8, 3
 """The share of all discarded samples that makes a reason the main one, and how many reasons are named."""
 
 
-@rule("Many or more samples discarded")
+@rule("Many samples discarded, or more and more")
 def discarded_rise(source: RunCurves) -> Iterator[Alarm]:
     """The mean share of discarded samples in the last fifth of {LEAST} steps or more is {TIMES:g} times that of the
     fifth that discarded least before, and {RISE:.0%} more, by {ERRORS:g} standard errors; or {MOST:.0%} or more are

@@ -220,7 +220,7 @@ export function ChartCard({
               : harmless(sentence(brief(own.data.error)))
             : nothing(whereOf(asked))}
         </p>
-      ) : !hasLine && isAside && entry.kind === "sample" ? (
+      ) : !hasLine && over.length === 0 && entry.kind === "sample" ? (
         <StepHistogram name={entry.name} title={title} />
       ) : !hasLine ? (
         <p class={style["empty"]}>One step so far.</p>

@@ -109,14 +109,16 @@ export function SettingsPage() {
           <h2>Judging</h2>
           <label class={style["line"]}>
             <span>Word for “good”</span>
-            <TypedField
-              class="field"
-              type="text"
-              maxLength={WORD_CHARS}
-              placeholder="good"
-              value={goodWord}
-              take={(typed) => choose({ goodWord: typed.trim() })}
-            />
+            <span class={style["token"]}>
+              <TypedField
+                class="field"
+                type="text"
+                maxLength={WORD_CHARS}
+                placeholder="good"
+                value={goodWord}
+                take={(typed) => choose({ goodWord: typed.trim() })}
+              />
+            </span>
           </label>
           <label class={style["line"]}>
             <span>Word for “bad”</span>

@@ -19,11 +19,9 @@ const roomBelow = (): number => innerHeight - BAR_PX - EDGE_PX;
 function placeAlong(panel: HTMLElement, button: DOMRect, pane: DOMRect | undefined): void {
   Object.assign(panel.style, { top: "", bottom: "", maxHeight: "" });
   const { height } = panel.getBoundingClientRect();
-  const above = button.top - GAP_PX - Math.max(0, pane?.top ?? 0) - EDGE_PX;
-  const below = Math.min(innerHeight, pane?.bottom ?? innerHeight) - EDGE_PX - button.bottom - GAP_PX;
-  const isAbove = height > below && above > below;
+  const { top = 0, bottom = innerHeight } = pane ?? {};
+  const { isAbove, room } = roomAlong(button, height, Math.max(0, top), Math.min(innerHeight, bottom));
   if (isAbove) Object.assign(panel.style, { top: "auto", bottom: `calc(100% + ${GAP_PX}px)` });
-  const room = Math.max(isAbove ? above : below, SMALLEST_PX);
   if (height > room) panel.style.maxHeight = `${room}px`;
 }
 
@@ -122,6 +120,19 @@ export function Popover({ label, title, button, buttonClass, children, align = "
       )}
     </div>
   );
+}
+
+/** Whether a card of a height stands above its button, and the room that it has there. */
+export function roomAlong(
+  button: { top: number; bottom: number },
+  height: number,
+  low: number,
+  high: number,
+): { isAbove: boolean; room: number } {
+  const above = button.top - GAP_PX - EDGE_PX - low;
+  const below = high - EDGE_PX - GAP_PX - button.bottom;
+  const isAbove = height > below && above > below;
+  return { isAbove, room: Math.max(isAbove ? above : below, SMALLEST_PX) };
 }
 
 /** The left edge of a card beside a box, at its right or else at its left; unchanged without room. */

@@ -81,7 +81,7 @@ function Drawn({ list }: { list: Listing }) {
     });
     // Only when the row or the list changes: the page leaves the reader's own scrolling alone.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [here, list.key, rowPx]);
+  }, [here, list.key, rowPx, abovePx]);
 
   // The focused row may be scrolled away: the next key still belongs to the list.
   useLayoutEffect(() => {

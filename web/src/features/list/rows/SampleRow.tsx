@@ -128,7 +128,7 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
 }
 
 /** The preview that the reader chose; the end of a response is aligned at the end of its line and cut at the left. */
-function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
+export function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
   const start = preview(shownResponse(item.response));
   const isThought = shown === "response" && start.isThought;
   const text =

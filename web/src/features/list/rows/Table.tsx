@@ -11,7 +11,7 @@ import { cellColour } from "../../../lib/colour/scales";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
 import { shownPrompt, shownResponse } from "../../../state/browser/previews";
 import { Divider } from "../../../ui/layout/Divider";
-import { onRow, valueIn, valueText } from "./SampleRow";
+import { Excerpt, onRow, valueIn, valueText } from "./SampleRow";
 import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import style from "./Table.module.css";
@@ -117,6 +117,7 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
   const session = useSession();
   if (item === undefined) return <li class={style["row"]} style={box} aria-busy="true" />;
   const valueOf = (name: string): WireNumber => valueIn(session, item, name, columns.valueNames);
+  const isOfEnd = (view.value.preview ?? session.columns.usualPreview.value) === "end";
   return (
     <li class={style["row"]} style={box}>
       <a
@@ -137,8 +138,15 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
               <Cell key={name} name={name} value={valueOf(name)} />
             ),
           )}
-        <span class={style["text"]} title={view.value.hasTooltips ? harmless(bare(item.response)) : undefined}>
-          <Text text={without(preview(shownResponse(item.response)).text, common.responses)} />
+        <span
+          class={style[isOfEnd ? "ending" : "text"]}
+          title={view.value.hasTooltips ? harmless(bare(item.response)) : undefined}
+        >
+          {isOfEnd ? (
+            <Excerpt item={item} shown="end" common={common} />
+          ) : (
+            <Text text={without(preview(shownResponse(item.response)).text, common.responses)} />
+          )}
         </span>
       </a>
     </li>

@@ -88,7 +88,9 @@ describe("the table of runs", () => {
     });
     const items = ["a", "b", "c", "d"].map((name) => run(name));
     expect(names(sorted(items, configColumn("optim.lr", differing), false))).toBe("a d b c");
-    expect(configColumn("optim.lr", differing).label).toBe("lr");
+    expect(configColumn("optim.lr", differing)).toMatchObject({ label: "lr", isNumber: false });
+    const numbers = new Map([...differing].filter(([name]) => name !== "b"));
+    expect(configColumn("optim.lr", numbers).isNumber).toBe(true);
   });
   it("turns one way, the other way, and back to the order in which runs were found", () => {
     const reward = column("reward");
