@@ -73,7 +73,7 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "not_finite": (at(1, reward=float("nan")), 1, "of 1 sample is NaN"),
     "outside_range": (at(1, reward=3.0, advantage=2.5), 1, "of it: 1 sample."),
     "same_advantage": (advantages(0, 0, 0, 0), 4, "In 1 group all siblings have the same advantage"),
-    "advantage_order": (advantages(0.5, -0.5, 0.5, -0.5), 4, "In 1 group the better advantage"),
+    "advantage_order": (advantages(0.5, -0.5, 0.5, -0.5), 4, "In 1 group a worse reward"),
     "same_id": (twice, 2, "the step: 2 samples."),
     "other_reward": (at(1, response="Answer 2.<|im_end|>"), 2, "In 1 case siblings wrote the same"),
     "needless_truncation": (at(1, status="truncated"), 1, "truncated: 1 sample."),
@@ -135,7 +135,7 @@ def test_without_a_law_nothing_is_certain_about_advantages(tmp_path: Path) -> No
     [
         ("positive_logprobs", [-0.5, 0.25], "above 0 at 1 step, first at train 0"),
         ("equal_logprobs", [-0.5] * 20, "equal at 1 step"),
-        ("off_policy", [-1.0, -1.0], "off 1"),
+        ("off_policy", [-1.0, -1.0], "differs from 1"),
     ],
 )
 def test_rules_of_token_series_look_at_steps(rule: str, values: list[float], text: str, tmp_path: Path) -> None:
