@@ -92,10 +92,9 @@ def test_a_prompt_of_the_next_sample_is_looked_at_once_unless_the_group_is_its_n
 
 
 def test_the_preview_of_a_prompt_begins_at_its_question() -> None:
-    place = {"split": "", "step": 0, "group": "a", "index": "", "ordinal": 0, "start": 0, "length": 0}
-    begins = [(8, "Hi"), (0, "Rules. Hi"), (20, "Rules. Hi")]
-    for question, expected in begins:
-        row = SampleRow(**place, prompt="Rules.\n\nHi", question=question)
+    for question, expected in [(8, "Hi"), (0, "Rules. Hi"), (20, "Rules. Hi")]:
+        row = SampleRow(split="", step=0, group="a", index="", ordinal=0, start=0, length=0, prompt="Rules.\n\nHi")
+        row.question = question
         assert RowShortener().shorten(row).prompt == expected
 
 

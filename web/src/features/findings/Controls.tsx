@@ -33,7 +33,7 @@ export function Controls({ reply }: { reply: RunFindings | null }) {
         <Select
           label="correct by"
           name="correct"
-          usual={option(session, "correct") === "" && reply.correct !== "" ? reply.correct : "what fits"}
+          usual={option(session, "correct") === "" && reply.correct !== "" ? reply.correct : "default"}
           values={reply.metrics}
         />
       )}
