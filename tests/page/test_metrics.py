@@ -144,7 +144,7 @@ def arrange(page: Page) -> None:
     page.get_by_role("button", name="Rename section actor").click()
     page.get_by_role("textbox", name="Title of actor").fill("Policy")
     page.keyboard.press("Enter")
-    up = page.get_by_role("button", name="Move section Policy up")
+    up = page.get_by_role("button", name="Move section Policy up", exact=True)
     sections = page.get_by_role("button", name="Rename section")
     expect(sections).to_have_text([re.compile(name) for name in ("Reward", "Groups", "Length", "Policy")])
     up.press("Enter")
@@ -465,7 +465,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         titles = charts.get_by_role("button", name="Rename")
         rename = ["Rename All right", "Rename All wrong", "Rename Without spread"]
         expect(titles).to_have_text([*rename, "Rename Characters", "Rename kl", "Rename loss"])
-        handle = page.get_by_role("button", name="Move loss")
+        handle = page.get_by_role("button", name="Move loss", exact=True)
         handle.focus()
         page.keyboard.press("Alt+ArrowLeft")
         expect(titles.nth(4)).to_have_text("Rename loss")

@@ -217,7 +217,7 @@ def test_any_number_is_drawn_by_step_below_the_reward(wide: Page, viewer: Viewer
     expect(form.get_by_role("heading")).to_contain_text("0.500")
     expect(tokens.get_by_role("img")).to_be_visible()
     expect(wide).to_have_url(re.compile("chart=response_tokens&chart=reward.format"))
-    form.get_by_role("button", name="Move reward.format").press("Alt+ArrowUp")
+    form.get_by_role("button", name="Move reward.format", exact=True).press("Alt+ArrowUp")
     expect(wide).to_have_url(re.compile("chart=reward.format&chart=response_tokens"))
     tokens.get_by_role("button", name=re.compile("^Menu of")).click()
     tokens.get_by_role("button", name="Duplicate").click()

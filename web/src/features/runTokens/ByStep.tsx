@@ -133,7 +133,7 @@ function Figures({ reply, at, step }: { reply: RunTokenSteps; at: number; step: 
         <dd>{figure(reply.tokens[at])}</dd>
       </div>
       <div>
-        <dt>samples</dt>
+        <dt>samples with tokens</dt>
         <dd>{figure(reply.samples[at])}</dd>
       </div>
       {infinite > 0 && (

@@ -122,7 +122,7 @@ export function Popover({ label, title, button, buttonClass, children, align = "
   );
 }
 
-/** Whether a card of a height stands above its button, and the room that it has there. */
+/** Whether a card of a height goes above its button, and its room there. */
 export function roomAlong(
   button: { top: number; bottom: number },
   height: number,
