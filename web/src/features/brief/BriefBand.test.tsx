@@ -1,12 +1,18 @@
 import { expect, it, vi } from "vitest";
+import type { changeState } from "../../api";
 import * as api from "../../api/routes.gen";
 import type { Brief, BriefSentence, Evidence, RunItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
+import { setAside } from "../../state/run/findings";
 import { runs } from "../../state/runs";
 import { createSession } from "../../state/session";
 import { drawn, settled } from "../../testing/page";
 import { BriefBand, placeOf } from "./BriefBand";
 
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  changeState: vi.fn<typeof changeState>(),
+}));
 vi.mock("../../api/routes.gen", () => ({ askBrief: vi.fn<typeof api.askBrief>() }));
 
 const run = (phase: string, step = 1): RunItem =>
@@ -77,6 +83,18 @@ it("the band is there before its sentences are, and says so if nothing stands ou
   session.brief.now.value = brief([]);
   await settled();
   expect(page.textContent).toContain("Nothing stands out");
+  session.end();
+});
+
+it("leaves out what a person has set aside", async () => {
+  const session = createSession({ ...START, page: "rollouts", run: "r" });
+  runs.value = [run("ready")];
+  session.brief.now.value = brief([sentence({ page: "findings", finding: "a phrase" })]);
+  const page = await drawn(<BriefBand />, session);
+  expect(page.querySelectorAll("a")).toHaveLength(1);
+  setAside("r", "a phrase", { why: "asked for", who: "", since: 1 });
+  await settled();
+  expect(page.querySelectorAll("a")).toHaveLength(0);
   session.end();
 });
 

@@ -1,11 +1,13 @@
 /**
  * The band above a run: what is worth knowing about it, in at most three sentences, each with a link to its evidence.
+ * Findings that a person has set aside are left out.
  */
 
 import type { Brief, BriefSentence } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { keyOfCurve } from "../../lib/charts/catalogue";
 import { harmless } from "../../lib/text/invisible";
+import { findingsAside } from "../../state/run/findings";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
 import style from "./Brief.module.css";
@@ -26,14 +28,16 @@ export function BriefBand() {
   if (run === null || run.splits.length === 0) return null;
   const known = session.brief.now.value;
   const brief = known?.run === run.id ? known : null;
+  const aside = findingsAside(run.id);
+  const sentences = (brief?.sentences ?? []).filter(({ evidence }) => !aside.has(evidence.finding));
   return (
     <section class={style["band"]} aria-label="Brief" aria-busy={brief === null ? "true" : undefined}>
       {brief === null ? (
         <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
-      ) : brief.sentences.length === 0 ? (
+      ) : sentences.length === 0 ? (
         <p class="quiet">Nothing stands out in this run.</p>
       ) : (
-        brief.sentences.map((sentence) => <Sentence key={sentence.text} sentence={sentence} brief={brief} />)
+        sentences.map((sentence) => <Sentence key={sentence.text} sentence={sentence} brief={brief} />)
       )}
     </section>
   );
