@@ -4,8 +4,11 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from rolloupe.model import SampleKey
 from rolloupe.questions import QUESTIONS, BriefQuery
+from rolloupe.state.decisions import findings_aside
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, Line, cut, ends, safe
 from rolloupe.tui.run.session import ListPlace, RunState
 from rolloupe.tui.screens.evals import EvalsScreen
@@ -59,7 +62,14 @@ class BriefBand(LineBar):
         self._is_due = False
         run = self._rollouts.live.session.run
         self._asked, self._asked_s = (run.id, run.version), time.monotonic()
-        self._rollouts.ask("brief", lambda: QUESTIONS["brief"].answer(run, BriefQuery()), self._take, is_slow=True)
+
+        def answer() -> "Brief":
+            state = self._rollouts.bookmarks.state()
+            aside = {} if state is None else findings_aside(state, run)
+            brief: Brief = QUESTIONS["brief"].answer(run, BriefQuery())
+            return replace(brief, sentences=[one for one in brief.sentences if one.evidence.finding not in aside])
+
+        self._rollouts.ask("brief", answer, self._take, is_slow=True)
 
     def _take(self, brief: "Brief") -> None:
         self.brief = brief
