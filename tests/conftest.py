@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 from rolloupe.demo import RUNS
 from rolloupe.formats.reading.stream import open_binary
+from rolloupe.index.index_folders import default_index_dir
 from rolloupe.lru import Lru
 from rolloupe.model import Location
 from rolloupe.query.engine import database
@@ -44,11 +45,15 @@ ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", *amount(("--renderer-pro
 
 @pytest.fixture(scope="session", autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Keep every test, and every process that it starts, out of the person's own cache and data."""
+    """Keep every test, and every process that it starts, out of the person's own cache and data.
+
+    All processes of tests share a cache: each run that nothing changes is indexed once.
+    """
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in ("CACHE", "CONFIG", "DATA", "STATE"):
+        for name in ("CONFIG", "DATA", "STATE"):
             patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        patch.setenv("XDG_CACHE_HOME", str(shared_folder(tmp_path_factory) / "cache"))
         forks.begin()
         forks.patch_workers()
         yield
@@ -134,8 +139,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of each pass of the garbage collector: it lives as long as the process."""
+    """Leave what was collected out of each pass of the garbage collector: it lives as long as the process.
+
+    Passes are rare: tests make little garbage that has cycles, and a fourteenth of their time went into looking for it.
+    """
     gc.freeze()
+    gc.set_threshold(50_000, 20, 100)
 
 
 def pytest_sessionfinish() -> None:
@@ -150,9 +159,12 @@ def demo_runs() -> Path:
 
 
 @pytest.fixture(scope="session")
-def demo_index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of the bundled runs, each of which the first test that opens it scans, in whichever process."""
-    return shared_folder(tmp_path_factory) / "demo-index"
+def demo_index(own_home: None) -> Path:
+    """The index of runs that nothing changes, each of which the first test that opens it scans, in whichever process.
+
+    It is where commands look that are not told where.
+    """
+    return default_index_dir()
 
 
 def _step_of(record: dict[str, Any]) -> int:
@@ -164,13 +176,18 @@ def _step_of(record: dict[str, Any]) -> int:
 @pytest.fixture(scope="session")
 def short_grpo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The bundled run tiny_grpo up to step 3: for what one step of it can show. Read only."""
+    place = shared_folder(tmp_path_factory) / "short"
+    if place.exists():
+        return place / "tiny_grpo"
     folder = tmp_path_factory.mktemp("short") / "tiny_grpo"
     shutil.copytree(RUNS / "tiny_grpo", folder, ignore=shutil.ignore_patterns("*.jsonl.zst"))
     for file in (RUNS / "tiny_grpo").glob("*/*.jsonl.zst"):
         with open_binary(Location(str(file), str(RUNS.resolve()))) as lines:
             kept = [line for line in lines if _step_of(json.loads(line)) <= 3]
         (folder / file.parent.name / file.stem).write_bytes(b"".join(kept))
-    return folder
+    with contextlib.suppress(OSError):  # another process was first
+        folder.parent.rename(place)
+    return place / "tiny_grpo"
 
 
 @pytest.hookimpl(wrapper=True)

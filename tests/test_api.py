@@ -243,8 +243,8 @@ def test_a_path_that_is_missing() -> None:
         rolloupe.open("/no/such/run")
 
 
-def test_the_samples_of_a_step_are_read_whole_and_in_order(demo_runs: Path, tmp_path: Path) -> None:
-    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=tmp_path) as runs:
+def test_the_samples_of_a_step_are_read_whole_and_in_order(demo_runs: Path, demo_index: Path) -> None:
+    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=demo_index) as runs:
         found = list(runs.whole(1))
         assert [sample.key for sample in found] == [item.key for item in runs.samples(split="train", step=1)]
         assert found[3].turns == runs.sample(found[3].key).turns

@@ -177,8 +177,8 @@ def test_what_is_unknown_is_an_answer(asking: Agent, name: str, arguments: dict[
     assert answer.is_error and words in answer.value["error"]
 
 
-def test_token_series_come_on_request_over_at_most_forty_ranges(short_grpo: Path, tmp_path: Path) -> None:
-    with rolloupe_open(short_grpo, index_dir=tmp_path) as runs:
+def test_token_series_come_on_request_over_at_most_forty_ranges(short_grpo: Path, demo_index: Path) -> None:
+    with rolloupe_open(short_grpo, index_dir=demo_index) as runs:
         sample = next(one.id for one in runs.samples(split="train"))
         values = runs.tokens(sample).series["logprobs"]
         page = SAMPLE.answer(runs, SampleArguments(id=sample, series="logprobs"))
@@ -187,7 +187,9 @@ def test_token_series_come_on_request_over_at_most_forty_ranges(short_grpo: Path
     assert any(one is not None and one < 0 for one in found["means"])
 
 
-def test_a_long_query_holds_up_no_other_tool(short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_long_query_holds_up_no_other_tool(
+    short_grpo: Path, demo_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     begun, ended = Event(), Event()
 
     def slow(*_: object) -> Page:
@@ -197,7 +199,7 @@ def test_a_long_query_holds_up_no_other_tool(short_grpo: Path, tmp_path: Path, m
 
     monkeypatch.setitem(TOOLS, "query", TOOLS["query"]._replace(answer=slow))
     with (
-        rolloupe_open(short_grpo, index_dir=tmp_path) as runs,
+        rolloupe_open(short_grpo, index_dir=demo_index) as runs,
         start_blocking_portal() as portal,
         portal.wrap_async_context_manager(Client(server_of(runs))) as client,
     ):

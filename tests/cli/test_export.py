@@ -45,7 +45,7 @@ def ids_of(file: Path) -> list[str]:
     return [sample["reply"]["id"] for sample in data_of(file)["samples"]]
 
 
-def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Path) -> None:
+def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Path, demo_index: Path) -> None:
     target = tmp_path / "new/r.html"
     scope = (short_grpo, "--step", "0", "--split", "train", "--where", "reward > 1", "--json")
     done = rolloupe("export", "html", "-o", target, *scope, "--rule", "ppo")
@@ -60,7 +60,7 @@ def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Pa
     assert header["rules"][0]["is_of_run"] and header["rules"][0]["limits"][1]["value"] == 0.28
     assert first["reply"]["group_size"] == 8
     assert list(first["updates"]) == [rule["name"] for rule in header["updates"]] == ["dapo", "ppo"]
-    with package.open(short_grpo, index_dir=tmp_path / "index") as runs:
+    with package.open(short_grpo, index_dir=demo_index) as runs:
         sample = runs[0].sample(listed[0]["id"])
     for rule, packed in first["updates"].items():
         (info,) = (one for one in header["updates"] if one["name"] == rule)
@@ -190,7 +190,7 @@ def test_a_limit_is_said(short_grpo: Path, tmp_path: Path) -> None:
 
 
 def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_them(
-    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_grpo: Path, demo_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at: dict[str, int] = {}
     sink = io.BytesIO()
@@ -204,7 +204,7 @@ def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_th
 
     monkeypatch.setattr(contents, "insight_of", noted("findings", lambda *_: None))
     monkeypatch.setattr(query, "with_group_advantages", noted("samples", query.with_group_advantages))
-    with package.open(short_grpo, index_dir=tmp_path / "index") as runs:
+    with package.open(short_grpo, index_dir=demo_index) as runs:
         done = runs[0].report(sink, package.SampleQuery(limit=3), findings=True)
     assert (done.files, done.samples, done.size_bytes) == ([], 3, len(sink.getvalue()))
     assert 0 < at["samples"] < at["findings"] < done.size_bytes
@@ -212,12 +212,12 @@ def test_an_open_file_begins_before_samples_are_read_and_gets_findings_behind_th
 
 
 def test_a_report_that_fails_on_its_way_is_whole_and_the_error_is_raised(
-    short_grpo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    short_grpo: Path, demo_index: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report, "PART_BYTES", 20_000)
     sink = io.BytesIO()
     no_room = pytest.raises(BadQuery, match="do not fit into one file")
-    with package.open(short_grpo, index_dir=tmp_path / "index") as runs, no_room:
+    with package.open(short_grpo, index_dir=demo_index) as runs, no_room:
         runs[0].report(sink, package.SampleQuery(), findings=False)
     data = report_data(sink.getvalue())
     assert sink.getvalue().endswith(b"</html>\n") and data["samples"]

@@ -16,9 +16,9 @@ from tests.cli.support import rolloupe, row, write_run
 ID = "train/0/00/0"
 
 
-def test_each_token_is_an_object_with_every_series(short_grpo: Path, tmp_path: Path) -> None:
+def test_each_token_is_an_object_with_every_series(short_grpo: Path, demo_index: Path) -> None:
     lines = rolloupe("tokens", short_grpo, ID, "--json").lines
-    with library.open(short_grpo, index_dir=tmp_path) as runs:
+    with library.open(short_grpo, index_dir=demo_index) as runs:
         sample = runs[0].sample(ID)
         table = sample.tokens
     assert [line["position"] for line in lines] == list(range(len(sample.token_ids)))

@@ -55,12 +55,12 @@ def test_lists_of_unequal_length_and_values_of_wrong_types_cost_nothing(tmp_path
     assert len(items(only_run(tmp_path / "gz"))) == 4
 
 
-def test_a_line_in_the_making_is_a_problem_for_now_and_the_samples_open(tmp_path: Path) -> None:
+def test_a_line_in_the_making_is_a_problem_for_now_and_the_samples_open(tmp_path: Path, demo_index: Path) -> None:
     data = (DATA / "completions.jsonl").read_text()
     (tmp_path / "completions.jsonl").write_text(data[:-40])
     found = items(only_run(tmp_path))
     assert isinstance(found[-1], Problem) and found[-1].transient and len(found) == 5
-    with rolloupe.open(DATA, index_dir=tmp_path / "index") as runs:
+    with rolloupe.open(DATA, index_dir=demo_index) as runs:
         assert [one.response for one in runs[0].samples() if one.step == 2] == ["10", "11"]
     assert [run.format for run in discover([DATA]).runs] == ["ms_swift"]
     assert json.loads(data.splitlines()[0])["step"][0] == "1"

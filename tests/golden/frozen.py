@@ -18,6 +18,10 @@ DATA = Path(__file__).parents[1] / "data"
 RUNS = DATA / "golden/runs"
 """The bundled runs of 29 November 2026."""
 ANSWERS = DATA / "golden/answers"
+LARGEST = "tiny_grpo"
+"""The bundled run with the most samples: what takes long is asked of others, unless it alone has it."""
+LIKE_ANOTHER = "eval_poem_task"
+"""A run of the format of another: a page opens it, and no more is asked."""
 CHANGED_S = 1_790_000_000
 """When every file of these runs was changed last."""
 VOLATILE = {

@@ -8,13 +8,15 @@ from urllib.parse import quote, urlencode
 from rolloupe.index import Library
 from rolloupe.server.app import GET, POST, RUN, App
 from rolloupe.server.routes import questions
-from tests.golden.frozen import Answers, digest, plain
+from tests.golden.frozen import LARGEST, LIKE_ANOTHER, Answers, digest, plain
 from tests.server.support import BEARER, WRITE, Answer, ask, get, report_data, served
 
 UNASKED = {"/api/events", "/api/cache/stats", "/api/cache/clear", "/api/state"}
 """A stream without an end, figures of the process, and what changes the state: tests of their own ask these."""
 LISTED = 12
 """Samples of a page."""
+OF_EACH = 2
+"""Splits of a run: one to train on, and one evaluation."""
 
 
 class Asked:
@@ -69,8 +71,8 @@ def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
     asked = Asked(served(library), folder)
     runs = asked.get("/api/runs")["runs"]
     for run in runs:
-        first_look(asked, run)
-        if is_whole:
+        first_look(asked, run, splits=len(run["splits"]) if is_whole else OF_EACH, samples=2 if is_whole else 1)
+        if is_whole and run["id"] != LIKE_ANOTHER:
             whole_run(asked, run)
     if is_whole:
         several_runs(asked, [run["id"] for run in runs])
@@ -78,18 +80,18 @@ def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
     return asked.answers
 
 
-def first_look(asked: Asked, run: Any) -> None:
-    """What the page asks of a run before anybody has pressed anything."""
+def first_look(asked: Asked, run: Any, *, splits: int, samples: int) -> None:
+    """What the page asks of a run before anybody has pressed anything, of so many splits and samples of each."""
     name = run["id"]
     for route in ("about", "problems", "metrics", "catalogue"):
         asked.get(f"{RUN}/{route}", name)
-    for split in run["splits"]:
+    for split in run["splits"][:splits]:
         steps = asked.get(f"{RUN}/steps", name, split=split["name"])["steps"]
         scope = {"split": split["name"], "step": steps[-1]}
         asked.get(f"{RUN}/columns", name, split=split["name"])
         asked.get(f"{RUN}/groups", name, **scope, usual=1, limit=LISTED)
         page = asked.get(f"{RUN}/samples", name, **scope, limit=LISTED, column=["reward", "status", "response_tokens"])
-        for sample in page["samples"][:2]:
+        for sample in page["samples"][:samples]:
             asked.get(f"{RUN}/sample", name, id=sample["id"])
             asked.get(f"{RUN}/sample/tokens", name, id=sample["id"])
 
@@ -102,9 +104,9 @@ def whole_run(asked: Asked, run: Any) -> None:
     asked.get(f"{RUN}/agreement", name)
     asked.get(f"{RUN}/gradient", name, bins=40)
     asked.get(f"{RUN}/problems/raw", name, file=file_of(asked, name), start=0, stop=40)
-    for split in run["splits"]:
+    for split in run["splits"][:OF_EACH]:
         a_split(asked, name, split["name"])
-    for ask_more in (narrowed, curves_of):
+    for ask_more in (exported, narrowed, curves_of):
         for split in run["splits"][:1]:
             ask_more(asked, name, split["name"])
 
@@ -120,16 +122,11 @@ def a_split(asked: Asked, name: str, split: str) -> None:
     steps = asked.get(f"{RUN}/steps", name, split=split)["steps"]
     last = {"split": split, "step": steps[-1]}
     asked.get(f"{RUN}/discards", name, split=split)
-    for order in ("random", "strata", "disagreement"):
-        asked.get(f"{RUN}/judging-queue", name, split=split, order=order, limit=LISTED)
     asked.get(f"{RUN}/report", name, **last)
     asked.get(f"{RUN}/samples.csv", name, **last)
     asked.get(f"{RUN}/step-values", name, **last, names=["reward", "response_tokens"], also=["turns"])
     asked.get(f"{RUN}/distribution", name, name="reward", split=split)
     asked.get(f"{RUN}/grid", name, split=split, limit=LISTED)
-    for kind in ("jsonl", "csv", "parquet"):
-        asked.get(f"{RUN}/export", name, **last, to=kind, texts="whole")
-    asked.get(f"{RUN}/export", name, **last, to="html")
     for listed in ("samples", "groups"):
         asked.get(f"{RUN}/{listed}/progress", name, **last)
     samples = asked.get(f"{RUN}/samples", name, **last, limit=LISTED, sort="reward", descending=1)["samples"]
@@ -164,6 +161,17 @@ def a_sample(asked: Asked, name: str, sample: str) -> None:
     asked.get(f"{RUN}/sample/tokens", name, id=sample, start=1, count=7, rule="ppo")
     asked.get(f"{RUN}/sample/top-logprobs", name, id=sample, token=0)
     asked.post(f"{RUN}/sample/spans", {"id": sample, "search": {"text": "a"}}, name)
+
+
+def exported(asked: Asked, name: str, split: str) -> None:
+    """A step as files, and what to judge next."""
+    last = {"split": split, "step": asked.get(f"{RUN}/steps", name, split=split)["steps"][-1]}
+    for kind in ("jsonl", "csv", "parquet"):
+        asked.get(f"{RUN}/export", name, **last, to=kind, texts="whole")
+    if name != LARGEST:
+        asked.get(f"{RUN}/export", name, **last, to="html")
+    for order in ("random", "strata", "disagreement"):
+        asked.get(f"{RUN}/judging-queue", name, split=split, order=order, limit=LISTED)
 
 
 def narrowed(asked: Asked, name: str, split: str) -> None:

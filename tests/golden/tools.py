@@ -11,19 +11,24 @@ from rolloupe.api import Runs
 from rolloupe.mcp.serve import answer
 from rolloupe.mcp.tools import TOOLS
 from tests.agent.support import FRAME
-from tests.golden.frozen import Answers, plain
+from tests.golden.frozen import LARGEST, LIKE_ANOTHER, Answers, plain
 
 
 def questions(runs: Runs) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name of a tool, and what it is asked."""
     yield "summary", {}
     for run in runs:
+        if run.id == LIKE_ANOTHER:
+            continue
         scope = {"run": run.id}
-        for name in ("summary", "brief", "findings", "lint", "query", "compare_steps", "gradient", "agreement"):
+        for name in ("summary", "brief", "findings", "lint", "compare_steps", "gradient", "agreement"):
             yield name, scope
         yield "compare_rewards", {"runs": [run.id for run in (run, *runs)][:2]}
         yield "findings", {**scope, "cursor": "1"}
         yield "finding_samples", {**scope, "finding": 1}
+        if run.id == LARGEST:
+            continue
+        yield "query", scope
         yield "query", {**scope, "where": "reward > 0.5", "sort": "reward", "descending": True}
         yield "query", {**scope, "text": "the"}
         yield "query", {**scope, "where": "reward >"}

@@ -27,6 +27,7 @@ def write(
     grouped: Grouped = lambda samples, step, random: None,
     metrics: Callable[[int, np.random.Generator], dict[str, float]] = lambda step, random: {},
     steps: int = STEPS,
+    members: int = MEMBERS,
     config: dict[str, Any] | None = None,
 ) -> Path:
     """Write a run whose answers are correct at some rate by step; `held_out` is the rate of an evaluation."""
@@ -36,7 +37,7 @@ def write(
             for group in range(GROUPS):
                 level = 0.3 * random.standard_normal()
                 samples = []
-                for _ in range(MEMBERS):
+                for _ in range(members):
                     correct = float(random.random() < np.clip(rate(step) + level, 0, 1))
                     words = random.choice(WORDS, random.integers(20, 60))
                     sample: dict[str, Any] = {

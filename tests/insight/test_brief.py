@@ -101,35 +101,32 @@ def up_and_down(step: int) -> float:
     return 0.3 + 0.02 * min(step, 20) - 0.035 * max(0, step - 20)
 
 
-PLANTED: dict[str, tuple[str, dict[str, Any], str]] = {
-    "the reward falls": ("reward", {"rate": up_and_down}, "fallen since"),
-    "the reward rises": ("reward", {"rate": lambda step: 0.2 + 0.015 * step}, "rose from"),
-    "the reward jumps": ("reward", {"rate": lambda step: 0.1 if step < 20 else 1.0}, "at step 20"),
-    "the grader breaks": ("data", {"change": broken_grader}, "Since step 30 every reward is 0"),
+PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
+    "the reward falls": ("reward", {"rate": up_and_down, "members": 8}, ("fallen since",)),
+    "the reward rises": ("reward", {"rate": lambda step: 0.2 + 0.015 * step, "members": 8}, ("rose from",)),
+    "the reward jumps": ("reward", {"rate": lambda step: 0.1 if step < 20 else 1.0}, ("at step 20",)),
+    "the grader breaks": ("data", {"change": broken_grader}, ("Since step 30 every reward is 0",)),
     "an evaluation falls": (
         "held_out",
         {"rate": lambda step: 0.3 + 0.01 * step, "held_out": lambda step: 0.8 - 0.016 * step},
-        "fallen since",
+        ("fallen since",),
     ),
-    "the grader pauses": ("data", {"change": paused_grader}, "In steps 20 to 23 every reward is 0"),
-    "labels are wrong": ("data", {"grouped": wrong_labels}, "siblings agree on an answer that the label denies"),
-    "one response is given to all": ("data", {"grouped": one_response}, "One response makes up 100% of the samples"),
-    "one prompt comes too often": ("data", {"grouped": one_prompt}, "One prompt makes up "),
-    "answers are empty": ("curves", {"change": empty}, "Answers of 12 characters or fewer rose from 0% to "),
-    "a phrase is paid for": ("paid_for", {"change": paid_twice}, "no more often correct"),
-    "two uses are paid once": ("paid_for", {"change": paid_twice}, ": +0.49 reward within"),
-    "another script spreads": ("curves", {"change": another_script}, "Answers in another script than Latin rose"),
-    "a habit spreads": ("answers", {"change": hedges}, "Hedging in "),
-    "advantages are NaN": ("data", {"change": advantage_nan}, "NaN"),
-    "the KL spikes": ("curves", {"metrics": spike}, "step 33"),
+    "the grader pauses": ("data", {"change": paused_grader}, ("In steps 20 to 23 every reward is 0",)),
+    "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
+    "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
+    "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ",)),
+    "answers are empty": ("curves", {"change": empty}, ("Answers of 12 characters or fewer rose from 0% to ",)),
+    "a phrase is paid for twice": (
+        "paid_for",
+        {"change": paid_twice, "members": 8},
+        ("no more often correct", ": +0.49 reward within"),
+    ),
+    "another script spreads": ("curves", {"change": another_script}, ("Answers in another script than Latin rose",)),
+    "a habit spreads": ("answers", {"change": hedges}, ("Hedging in ",)),
+    "advantages are NaN": ("data", {"change": advantage_nan}, ("NaN",)),
+    "the KL spikes": ("curves", {"metrics": spike}, ("step 33",)),
 }
-
-
-@pytest.mark.parametrize("planted", PLANTED)
-def test_what_was_planted_is_said_first(planted: str, tmp_path: Path) -> None:
-    kind, how, words = PLANTED[planted]
-    first = brief_of(write(tmp_path / "run", 3, **how), tmp_path / "index").sentences[0]
-    assert (first.kind, words in first.text) == (kind, True), first
+"""What is planted in a run, by name: the kind of the first sentence, how the run is written, and what is said of it."""
 
 
 def test_of_a_quiet_run_it_says_that_the_reward_does_not_change(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The numbers of each sentence of a brief are those of the page that it leads to."""
+"""What is planted is said first, and the numbers of each sentence of a brief are those of the page that it leads to."""
 
 import re
 from pathlib import Path
@@ -117,19 +117,25 @@ CHECKS = {
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("planted")
     for name, (_, how, _) in PLANTED.items():
-        write(folder / name, 3, **how)
+        write(folder / name, 3, **{"members": 4, **how})
     return folder
 
 
-def test_every_number_of_a_sentence_is_on_the_page_that_it_leads_to(planted: Path, tmp_path: Path) -> None:
-    checked = set()
+def test_what_was_planted_is_said_first_with_the_numbers_of_the_page_it_leads_to(planted: Path, tmp_path: Path) -> None:
+    checked, asked = set(), set()
     with opened(planted, tmp_path) as library:
         app = served(library)
         for run in library.runs:
             assert run.wait_all(60)
             pages = Pages(app, f"/api/runs/{run.id}")
-            for sentence in pages.ask("brief")["sentences"]:
+            sentences = pages.ask("brief")["sentences"]
+            planted_kind, _, words = PLANTED[run.id]
+            assert sentences[0]["kind"] == planted_kind, sentences
+            assert all(part in sentences[0]["text"] for part in words), sentences
+            asked.add(run.id)
+            for sentence in sentences:
                 kind = sentence["kind"], sentence["evidence"]["page"]
                 CHECKS[kind](pages, sentence)
                 checked.add(kind)
     assert checked == {*CHECKS}
+    assert asked == {*PLANTED}

@@ -26,8 +26,8 @@ METRICS_ALONE = ("public_real", "arithmetic", "json_logger", "first", "grpo-b")
     params=[slow_unless(False, RUNS), slow_unless(False, DATA), DATA / "prime_rl"],
     ids=["demo", "data", "prime_rl"],
 )
-def runs(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
-    with opened(request.param, tmp_path_factory.mktemp("index")) as library:
+def runs(request: pytest.FixtureRequest, demo_index: Path) -> Iterator[Library]:
+    with opened(request.param, demo_index) as library:
         yield library
 
 

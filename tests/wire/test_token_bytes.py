@@ -233,9 +233,9 @@ def test_the_alternatives_of_a_token_have_a_route_and_a_flag(tmp_path: Path) -> 
 
 
 def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_step(
-    tmp_path: Path, short_grpo: Path, monkeypatch: pytest.MonkeyPatch
+    demo_index: Path, short_grpo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(short_grpo, tmp_path) as library:
+    with opened(short_grpo, demo_index) as library:
         app, sample_id = served(library), "train/0/00/0"
         page = decoded(asked(app, sample_id).body)
         own, *others = page.header["updates"]
@@ -280,7 +280,9 @@ def test_a_rule_answers_what_the_step_does_to_the_tokens_of_a_sample_and_of_its_
             assert get(app, f"{run_path(app)}/update?split=train&step=0&{wrong}").status == 400, wrong
 
 
-def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs: Path, short_grpo: Path) -> None:
+def test_the_worst_tokens_of_a_run_a_step_and_a_group(
+    tmp_path: Path, demo_index: Path, demo_runs: Path, short_grpo: Path
+) -> None:
     board = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     with rolloupe.open(board, index_dir=tmp_path) as runs:
         (run,) = runs
@@ -294,7 +296,7 @@ def test_the_worst_tokens_of_a_run_a_step_and_a_group(tmp_path: Path, demo_runs:
         assert sample.tokens["kl_k3"][first.token].as_py() == pytest.approx(first.value)
         assert sample.tokens["text"][first.token].as_py() == first.token_string
         assert run.worst_tokens("kl_k3", highest=False, limit=1).tokens[0].value <= first.value
-    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+    with rolloupe.open(short_grpo, index_dir=demo_index) as runs:
         of_run = runs[0].worst_tokens("kl_k3")  # whose series annotations hold
         assert of_run.tokens[0].value >= runs[0].worst_tokens("kl_k3", split="train", step=0).tokens[0].value > 0
     with opened(board, tmp_path) as library:

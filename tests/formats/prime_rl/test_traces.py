@@ -170,8 +170,8 @@ def test_what_lies_beside_the_stream_is_named() -> None:
     assert all("prime-rl" in reason and "no format" not in reason for reason in reasons.values()), reasons
 
 
-def test_samples_are_found_by_id(tmp_path: Path) -> None:
-    with rolloupe.open(RUN, index_dir=tmp_path) as runs:
+def test_samples_are_found_by_id(demo_index: Path) -> None:
+    with rolloupe.open(RUN, index_dir=demo_index) as runs:
         assert [(split.name, split.samples, split.groups) for split in runs.splits()] == [("train", 6, 2)]
         key = "train/2/1/e443df789558867f5ba91faf7a024204:0"
         assert runs.sample(key).row.advantage == 0.044444

@@ -120,8 +120,8 @@ def test_a_huge_or_deep_configuration_ends() -> None:
     assert run_loss_of({"many": [{} for _ in range(10**5)]}) is None
 
 
-def test_the_bundled_run_says_what_it_was_trained_with(short_grpo: Path, tmp_path: Path) -> None:
-    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+def test_the_bundled_run_says_what_it_was_trained_with(short_grpo: Path, demo_index: Path) -> None:
+    with rolloupe.open(short_grpo, index_dir=demo_index) as runs:
         loss = query.loss_of(runs[0].indexed())
         assert loss == RunLoss(
             rule="dapo", thresholds={"low": 0.2, "high": 0.28}, kl_weight=0.01, kl_setting="kl_weight",

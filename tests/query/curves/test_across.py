@@ -105,8 +105,8 @@ def test_what_cannot_stand_across_is_refused(run: Run) -> None:
         run.curves([CurveQuery(kind="trainer", name="loss", options=CurveOptions(x_min=float("nan")))])
 
 
-def test_a_run_without_times_says_so(tmp_path: Path) -> None:
-    with rolloupe.open(RUNS["tinker"], index_dir=tmp_path) as runs:
+def test_a_run_without_times_says_so(demo_index: Path) -> None:
+    with rolloupe.open(RUNS["tinker"], index_dir=demo_index) as runs:
         assert "Elapsed time" not in {one.title for one in runs[0].catalogue()}
         with pytest.raises(BadQuery, match="logged no times"):
             runs[0].curves([CurveQuery(kind="elapsed")])

@@ -22,8 +22,8 @@ RUNS = {
 
 
 @pytest.mark.parametrize("name", [slow_unless(name in ("relax", "telescope"), name) for name in RUNS])
-def test_every_curve_of_the_catalogue_can_be_asked_for(name: str, tmp_path: Path) -> None:
-    with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
+def test_every_curve_of_the_catalogue_can_be_asked_for(name: str, demo_index: Path) -> None:
+    with rolloupe.open(RUNS[name], index_dir=demo_index) as runs:
         for run in runs:
             entries = run.catalogue()
             assert len({one.query for one in entries}) == len(entries)
@@ -46,8 +46,8 @@ def _fits(low: float, high: float, share: str, values: list[float]) -> bool:
 
 
 @pytest.mark.parametrize("name", [slow_unless(name == "relax", name) for name in RUNS])
-def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Path) -> None:
-    with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
+def test_shares_of_groups_equal_a_count_over_all_samples(name: str, demo_index: Path) -> None:
+    with rolloupe.open(RUNS[name], index_dir=demo_index) as runs:
         for run in runs:
             split = run.splits()[0].name
             info = run.indexed().info
@@ -74,8 +74,8 @@ def test_shares_of_groups_equal_a_count_over_all_samples(name: str, tmp_path: Pa
                 assert curve.steps.tolist() == steps and curve.values.tolist() == pytest.approx(expected)
 
 
-def test_an_unknown_share_is_refused_with_the_known_ones(tmp_path: Path) -> None:
-    with rolloupe.open(RUNS["relax"], index_dir=tmp_path) as runs, pytest.raises(BadQuery, match="all_best"):
+def test_an_unknown_share_is_refused_with_the_known_ones(demo_index: Path) -> None:
+    with rolloupe.open(RUNS["relax"], index_dir=demo_index) as runs, pytest.raises(BadQuery, match="all_best"):
         runs[0].curves([CurveQuery(kind="group", name="all_bset")])
 
 

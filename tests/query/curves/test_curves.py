@@ -105,8 +105,8 @@ def test_evaluations_by_step(run: OpenRun) -> None:
         values(run, "eval", source="train")
 
 
-def test_discards_by_reason_and_token_series(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
+def test_discards_by_reason_and_token_series(demo_runs: Path, tmp_path: Path, demo_index: Path) -> None:
+    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         toy = library.runs[0]
         steps = [0, 1, 2]
         series = {step: next(s for s in query.token_series(toy, "train", step) if s.name == "kl") for step in steps}

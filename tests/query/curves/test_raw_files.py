@@ -30,9 +30,9 @@ Floats = NDArray[np.float64]
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The index of all these runs, each of which the first test that opens it scans."""
-    return tmp_path_factory.mktemp("index")
+def index(demo_index: Path) -> Path:
+    """The index of all these runs."""
+    return demo_index
 
 
 @cache

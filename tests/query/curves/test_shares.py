@@ -82,6 +82,6 @@ def test_the_update_that_is_lost_to_clipping_equals_numpy(folder: Path) -> None:
             values(run, CurveQuery(kind="mask", name="ppo", options=CurveOptions(where="reward > 0")))
 
 
-def test_a_metric_that_annotations_may_change_is_in_the_catalogue(short_grpo: Path, tmp_path: Path) -> None:
-    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+def test_a_metric_that_annotations_may_change_is_in_the_catalogue(short_grpo: Path, demo_index: Path) -> None:
+    with rolloupe.open(short_grpo, index_dir=demo_index) as runs:
         assert "Advantage" in {one.title for one in runs.only().catalogue()}

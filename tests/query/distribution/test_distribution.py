@@ -36,8 +36,8 @@ def finite(run: rolloupe.Run, name: str, split: str) -> dict[int, NDArray[np.flo
 
 
 @pytest.mark.parametrize("name", [slow_unless(name == "relax", name) for name in RUNS])
-def test_distributions_and_quantiles_equal_those_of_all_samples(name: str, tmp_path: Path) -> None:
-    with rolloupe.open(RUNS[name], index_dir=tmp_path) as runs:
+def test_distributions_and_quantiles_equal_those_of_all_samples(name: str, demo_index: Path) -> None:
+    with rolloupe.open(RUNS[name], index_dir=demo_index) as runs:
         run = runs[0]
         metrics = run.value_names()[0][:3]
         for split in [one.name for one in run.splits()][:2]:
@@ -77,8 +77,8 @@ def test_a_value_on_an_edge_is_in_the_bin_that_begins_there(values: list[float])
     assert found == places.tolist()
 
 
-def test_steps_share_a_column_where_there_are_too_many(short_grpo: Path, tmp_path: Path) -> None:
-    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+def test_steps_share_a_column_where_there_are_too_many(short_grpo: Path, demo_index: Path) -> None:
+    with rolloupe.open(short_grpo, index_dir=demo_index) as runs:
         run = runs[0]
         whole, few = run.distribution("reward"), run.distribution("reward", columns=2)
         assert len(few.first_steps) <= 2 < len(whole.first_steps)

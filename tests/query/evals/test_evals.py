@@ -239,8 +239,8 @@ def test_a_bar_that_no_answer_reaches_is_replaced_or_said(tmp_path: Path) -> Non
         assert judge.bar.reason == "the highest reward that the run declares; no answer reaches it: the best is 1.5"
 
 
-def test_evaluations_without_rewards_are_told_by_what_the_run_declares(tmp_path: Path) -> None:
-    with opened(RUN, index_dir=tmp_path / "index") as library:
+def test_evaluations_without_rewards_are_told_by_what_the_run_declares(demo_index: Path) -> None:
+    with opened(RUN, index_dir=demo_index) as library:
         run = library.runs[0]
         countdown, countdown_after, shop, shop_after = query.evals(run)
         assert [[step.step for step in one.steps] for one in (countdown_after, shop_after)] == [[10], [10]]
@@ -341,6 +341,6 @@ def test_the_demo_is_told_by_what_it_calls_correct(demo_runs: Path, demo_index: 
         assert sum(one.correct is True for one in answers_of(run, "eval/held_out", 90, name)) == c
 
 
-def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "other_formats/relax", tmp_path / "index") as library:
+def test_what_is_told_of_some_steps_alone_tells_nothing(demo_runs: Path, demo_index: Path) -> None:
+    with opened(demo_runs / "other_formats/relax", demo_index) as library:
         assert [one.metric for one in query.judges(library.runs[0])] == ["reward", "reward"]  # `reward.acc` at one step

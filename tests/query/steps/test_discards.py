@@ -18,14 +18,14 @@ from tests.thoroughness import amount, each
 
 
 @pytest.fixture(scope="module")
-def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
-    with rolloupe.open(RUN, index_dir=tmp_path_factory.mktemp("index")) as runs:
+def run(demo_index: Path) -> Iterator[Run]:
+    with rolloupe.open(RUN, index_dir=demo_index) as runs:
         yield runs[0]
 
 
 @pytest.fixture(scope="module")
-def indexed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
-    with opened(RUN, tmp_path_factory.mktemp("index")) as library:
+def indexed(demo_index: Path) -> Iterator[OpenRun]:
+    with opened(RUN, demo_index) as library:
         yield library.runs[0]
 
 

@@ -74,12 +74,10 @@ class Indexed(NamedTuple):
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda path: f"{path.parent.name}-{path.name}")
-def indexed(
-    request: pytest.FixtureRequest, short_grpo: Path, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Indexed]:
+def indexed(request: pytest.FixtureRequest, short_grpo: Path, demo_index: Path) -> Iterator[Indexed]:
     """One of the sample runs, for every test that asks it."""
     path = short_grpo if request.param.name == short_grpo.name else Path(request.param)
-    with opened(path, tmp_path_factory.mktemp("index")) as library:
+    with opened(path, demo_index) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         yield Indexed(path, run, whole(run))
@@ -166,8 +164,8 @@ def is_worst(
     assert len({*places}) == len(places)
 
 
-def test_of_a_group_and_of_a_sample_the_samples_are_read(tmp_path: Path) -> None:
-    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
+def test_of_a_group_and_of_a_sample_the_samples_are_read(demo_index: Path) -> None:
+    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
         key = query.samples(run, SampleQuery(limit=1)).samples[0].key
         of_group = SampleQuery(splits=(key.split,), step_min=key.step, step_max=key.step, group=key.group)
@@ -201,8 +199,8 @@ def test_token_ids_and_strings_come_from_the_index(tmp_path: Path) -> None:
                         assert one.token_id == sample.token_ids[one.token]
 
 
-def test_more_tokens_than_the_index_keeps_are_refused(tmp_path: Path, short_grpo: Path) -> None:
-    with opened(short_grpo, tmp_path) as library, pytest.raises(BadQuery, match="from 1 to 64"):
+def test_more_tokens_than_the_index_keeps_are_refused(demo_index: Path, short_grpo: Path) -> None:
+    with opened(short_grpo, demo_index) as library, pytest.raises(BadQuery, match="from 1 to 64"):
         query.worst_tokens(library.runs[0], SampleQuery(), "logprobs", limit=65)
 
 
@@ -440,8 +438,8 @@ def trained_strings(run: OpenRun, sample: Sample) -> set[str]:
     return {word for at in np.flatnonzero(tokens.trained(series)) if (word := words[at]) is not None}
 
 
-def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(tmp_path: Path) -> None:
-    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
+def test_samples_are_filtered_and_sorted_by_metrics_of_their_tokens(demo_index: Path) -> None:
+    with opened(RUNS / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         largest = {
@@ -520,8 +518,8 @@ def test_a_recorded_metric_wins_and_a_text_value_is_no_metric(tmp_path: Path) ->
         assert complete(run, SampleQuery(), "mean_kl ").found[0].text == "="
 
 
-def test_a_series_may_have_another_framework_s_name(short_grpo: Path, tmp_path: Path) -> None:
-    with opened(short_grpo, tmp_path) as library:
+def test_a_series_may_have_another_framework_s_name(short_grpo: Path, demo_index: Path) -> None:
+    with opened(short_grpo, demo_index) as library:
         run = library.runs[0]
         assert run.wait_all(60)
         item = query.samples(run, SampleQuery(limit=1)).samples[0]

@@ -54,8 +54,8 @@ def agrees(run: OpenRun, split: str, step: int) -> None:
         assert len({token.key for token in one.lowest}) == len(one.lowest)
 
 
-def test_of_the_toy_run_every_step_agrees_with_its_samples(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
+def test_of_the_toy_run_every_step_agrees_with_its_samples(demo_runs: Path, demo_index: Path) -> None:
+    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
         for step in range(3):
             agrees(run, "train", step)
@@ -111,8 +111,8 @@ def test_tokens_of_an_earlier_attempt_carry_its_number(tmp_path: Path) -> None:
         agrees(library.runs[0], "train", 1)
 
 
-def test_a_curve_of_a_token_series(demo_runs: Path, tmp_path: Path) -> None:
-    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", tmp_path) as library:
+def test_a_curve_of_a_token_series(demo_runs: Path, demo_index: Path) -> None:
+    with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
         points = query.series(run, "kl")
         assert [(point.split, point.step, point.stats.count) for point in points] == [
@@ -139,14 +139,14 @@ def test_a_sample_metric_goes_before_a_token_series_of_its_name(tmp_path: Path) 
         assert found["log_ratio"] == 1.0
 
 
-def test_of_trace_streams_what_annotations_add_is_among_them(tmp_path: Path) -> None:
-    with opened(DATA / "traces" / "run_wordle", tmp_path) as library:
+def test_of_trace_streams_what_annotations_add_is_among_them(demo_index: Path) -> None:
+    with opened(DATA / "traces" / "run_wordle", demo_index) as library:
         run = library.runs[0]
         for split, step in run.snapshot().steps:
             agrees(run, split, step)
         (names,) = {tuple(one.name for one in query.token_series(run, "train", step)) for step in (1, 2)}
         assert names == ("logprobs", "advantages", "trainer_logprobs", "entropy", "is_masked", "mismatch_kl")
-    with rolloupe.open(DATA / "traces" / "run_wordle", index_dir=tmp_path) as runs:
+    with rolloupe.open(DATA / "traces" / "run_wordle", index_dir=demo_index) as runs:
         assert [one.name for one in runs[0].token_series(1)] == list(names)
 
 

@@ -70,8 +70,8 @@ def test_the_flags_that_the_trainer_recorded_are_a_rule() -> None:
     assert together.whole == found.whole and together.differing == {sample.key: 3}
 
 
-def test_recorded_flags_of_prime_rl_take_out_what_the_index_counts(tmp_path: Path) -> None:
-    with rolloupe.open(DATA / "prime_rl" / "exports" / "v6_pr3189", index_dir=tmp_path) as runs:
+def test_recorded_flags_of_prime_rl_take_out_what_the_index_counts(demo_index: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl" / "exports" / "v6_pr3189", index_dir=demo_index) as runs:
         run = runs[0]
         (shares,) = [one for one in run.masked_shares().shares if one.rule == "recorded"]
         whole = run.update(shares.step, "recorded").whole
@@ -163,8 +163,8 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
 @pytest.mark.parametrize(
     "rule", ["reinforce", "importance_sampling", "ppo", "dapo", "gspo", "cispo", "icepop", "icepop_ant", "dppo", "ipo"]
 )
-def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path) -> None:
-    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:
+def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, demo_index: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=demo_index) as runs:
         (run,) = runs
         found = run.update(1, rule)
         samples = [run.sample(item.key) for item in run.samples()]
@@ -191,8 +191,8 @@ def test_the_shares_of_a_step_are_those_of_its_samples(rule: str, tmp_path: Path
             assert push.up == pytest.approx(found.by_sample[key].up / max(1, push.tokens))
 
 
-def test_a_step_is_read_under_the_loss_of_the_run_unless_another_is_named(short_grpo: Path, tmp_path: Path) -> None:
-    with rolloupe.open(short_grpo, index_dir=tmp_path) as runs:
+def test_a_step_is_read_under_the_loss_of_the_run_unless_another_is_named(short_grpo: Path, demo_index: Path) -> None:
+    with rolloupe.open(short_grpo, index_dir=demo_index) as runs:
         (run,) = runs
         own = run.update(0)
         assert own == run.update(0, "dapo", low=0.2, high=0.28, kl_weight=0.01, weights="token_mean")
@@ -201,7 +201,7 @@ def test_a_step_is_read_under_the_loss_of_the_run_unless_another_is_named(short_
         with pytest.raises(BadQuery, match="weights='x' is neither token_mean nor sequence_mean"):
             run.update(0, weights="x")
     with (
-        rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs,
+        rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=demo_index) as runs,
         pytest.raises(BadQuery, match="names no rule: choose one of reinforce"),
     ):
         runs[0].update(1)
@@ -214,8 +214,8 @@ def test_discarded_samples_are_left_out_for_the_step_does_nothing_to_them() -> N
     assert (found.whole.tokens, found.left_out) == (1, {"discarded": 1})
 
 
-def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path) -> None:
-    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=tmp_path) as runs:
+def test_samples_that_say_too_little_are_counted(demo_runs: Path, demo_index: Path) -> None:
+    with rolloupe.open(demo_runs / "other_formats/relax", index_dir=demo_index) as runs:
         (run,) = runs
         (step, *_) = [one.step for one in run.steps("train")]
         found = run.update(step, "ppo", split="train")
@@ -226,8 +226,8 @@ def test_samples_that_say_too_little_are_counted(demo_runs: Path, tmp_path: Path
             run.update(step, "ppo", split="train", hihg=1.0)
 
 
-def test_two_rules_side_by_side_differ_in_the_tokens_that_only_one_takes_out(tmp_path: Path) -> None:
-    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=tmp_path) as runs:
+def test_two_rules_side_by_side_differ_in_the_tokens_that_only_one_takes_out(demo_index: Path) -> None:
+    with rolloupe.open(DATA / "prime_rl/exports/v6_pr3189", index_dir=demo_index) as runs:
         (step, *_) = runs.steps()
         found = runs.update(step.step, "reinforce", against="dppo", kl_weight=0.0)
         alone = runs.update(step.step, "reinforce", kl_weight=0.0)

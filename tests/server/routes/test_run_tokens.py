@@ -15,8 +15,8 @@ from rolloupe.questions import TokenChangeQuery
 from tests.server.support import BEARER, ask, get, opened, run_path, served
 
 
-def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: Path, demo_runs: Path) -> None:
-    with opened(demo_runs / "other_formats/rl_logging_board/gen_train_toy", tmp_path) as library:
+def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(demo_index: Path, demo_runs: Path) -> None:
+    with opened(demo_runs / "other_formats/rl_logging_board/gen_train_toy", demo_index) as library:
         app, (run,) = served(library), library.runs
         assert run.wait_all(60)
         path = run_path(app)
@@ -69,9 +69,9 @@ def test_the_tokens_of_a_run_by_step_by_position_by_rule_and_by_word(tmp_path: P
 
 
 def test_an_update_that_nobody_waits_for_ends_and_the_next_goes_on_there(
-    tmp_path: Path, demo_runs: Path, monkeypatch: pytest.MonkeyPatch
+    demo_index: Path, demo_runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with opened(demo_runs / "other_formats/rl_logging_board/gen_train_toy", tmp_path) as library:
+    with opened(demo_runs / "other_formats/rl_logging_board/gen_train_toy", demo_index) as library:
         app = served(library)
         address = f"{run_path(app)}/update?split=train&step=0&rule=ppo"
         expected = get(app, address).json

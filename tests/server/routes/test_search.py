@@ -241,7 +241,7 @@ def test_a_defect_in_a_search_is_told(many: Library, monkeypatch: pytest.MonkeyP
     assert last["kind"] == "failed" and "defect" in last["notes"][-1]
 
 
-def test_a_hit_says_why_it_was_not_trained_on(tmp_path: Path) -> None:
-    with opened(TELESCOPE, tmp_path / "index") as library:
+def test_a_hit_says_why_it_was_not_trained_on(demo_index: Path) -> None:
+    with opened(TELESCOPE, demo_index) as library:
         hits = [hit for event in searched(served(library), "the") for hit in event["hits"]]
     assert {"", "max_async"} <= {hit["discarded"] for hit in hits}

@@ -23,9 +23,9 @@ from tests.server.support import get, opened, report_data, run_path, served
 
 
 @pytest.fixture(scope="module")
-def grpo(short_grpo: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+def grpo(short_grpo: Path, demo_index: Path) -> Iterator[Library]:
     """A run whose samples have tokens."""
-    with opened(short_grpo, tmp_path_factory.mktemp("index")) as library:
+    with opened(short_grpo, demo_index) as library:
         yield library
 
 
