@@ -15,9 +15,9 @@ def anyio_backend() -> str:
 
 
 @pytest.fixture(scope="module")
-async def stage(run: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Driver]:
+async def stage(run: Path, demo_index: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Driver]:
     """The terminal over the run of a module."""
-    async with terminal(run, tmp_path_factory.mktemp("stage")) as driver:
+    async with terminal(run, tmp_path_factory.mktemp("stage"), index=demo_index) as driver:
         yield driver
 
 

@@ -12,6 +12,7 @@ from unittest import mock
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
+from textual._compositor import Compositor
 from textual.geometry import Offset, Size
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
@@ -57,6 +58,7 @@ class Driver:
                 continue
             await self.pilot.pause(0)  # each widget has done what it was told
             if await self._is_idle():
+                self.app.screen._compositor.render_strips()  # which asks for what comes into view
                 await self.pilot.pause(0)
                 if await self._is_idle():
                     return
@@ -221,6 +223,21 @@ def _ink(style: Style | None) -> str:
     return colours + "b" * bool(style.bold)
 
 
+DRAWN = Compositor.render_update
+
+
+def _drawn_while_it_waits(app: Terminal) -> Callable[..., Any]:
+    """Draw for a window that nobody sees while answers are awaited alone: else `settle` draws, once for all changes."""
+
+    def drawn(compositor: Compositor, **how: Any) -> Any:
+        if app.questions.are_open:
+            return DRAWN(compositor, **how)
+        compositor._dirty_regions.clear()
+        return None
+
+    return drawn
+
+
 @asynccontextmanager
 async def terminal(
     path: Path | Sequence[Path],
@@ -241,6 +258,7 @@ async def terminal(
             stack.enter_context(mock.patch.object(rolloupe_index, "IndexWork", partial(IndexWork, clock=clock)))
         opener = Opener(RunChoice(paths, str(index or tmp_path / "index"), split=split, mask=mask))
         app = Terminal(opener.future, PALETTES.get(theme), str(tmp_path / "state"), opener.awaited)
+        stack.enter_context(mock.patch.object(Compositor, "render_update", _drawn_while_it_waits(app)))
         try:
             async with app.run_test(size=size) as pilot:
                 driver = Driver(app, pilot, clock)

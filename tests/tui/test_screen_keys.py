@@ -203,8 +203,8 @@ async def test_what_comes_of_each_key_of_a_screen(me: Driver) -> None:
         await back(me)
 
 
-async def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, tmp_path: Path) -> None:
-    async with terminal(short_grpo, tmp_path, (60, 12)) as me:
+async def test_what_comes_of_each_key_of_the_token_view(short_grpo: Path, tmp_path: Path, demo_index: Path) -> None:
+    async with terminal(short_grpo, tmp_path, (60, 12), index=demo_index) as me:
         await me.rest()
         await walk(me, "Tokens")
 
