@@ -13,9 +13,11 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual._compositor import Compositor
+from textual._context import visible_screen_stack
 from textual.geometry import Offset, Size
 from textual.keys import _character_to_key
 from textual.pilot import Pilot
+from textual.strip import Strip
 from textual.widget import Widget
 
 from rolloupe import index as rolloupe_index
@@ -58,7 +60,9 @@ class Driver:
                 continue
             await self.pilot.pause(0)  # each widget has done what it was told
             if await self._is_idle():
-                self.app.screen._compositor.render_strips()  # which asks for what comes into view
+                DRAWN(
+                    self.app.screen._compositor, screen_stack=self.app._background_screens
+                )  # asks for what is in view
                 await self.pilot.pause(0)
                 if await self._is_idle():
                     return
@@ -172,8 +176,12 @@ class Driver:
     @property
     def lines(self) -> list[str]:
         """What the screen shows."""
-        strips = self.app.screen._compositor.render_strips()
-        return ["".join(segment.text for segment in strip).rstrip() for strip in strips]
+        return ["".join(segment.text for segment in strip).rstrip() for strip in self.strips()]
+
+    def strips(self) -> list[Strip]:
+        """What the screen shows, with its colours, over the screens that it lies upon."""
+        visible_screen_stack.set(self.app._background_screens)
+        return self.app.screen._compositor.render_strips()
 
     @property
     def text(self) -> str:
@@ -204,7 +212,7 @@ class Driver:
 
     def inked(self) -> str:
         """What the screen shows, with the colours of each stretch: a snapshot."""
-        return "\n".join(_inked(strip) for strip in self.app.screen._compositor.render_strips())
+        return "\n".join(_inked(strip) for strip in self.strips())
 
 
 def _inked(strip: Iterable[Segment]) -> str:
@@ -230,10 +238,7 @@ def _drawn_while_it_waits(app: Terminal) -> Callable[..., Any]:
     """Draw for a window that nobody sees while answers are awaited alone: else `settle` draws, once for all changes."""
 
     def drawn(compositor: Compositor, **how: Any) -> Any:
-        if app.questions.are_open:
-            return DRAWN(compositor, **how)
-        compositor._dirty_regions.clear()
-        return None
+        return DRAWN(compositor, **how) if app.questions.are_open else None
 
     return drawn
 

@@ -57,7 +57,7 @@ SCENES = {
 def picture(me: Driver) -> str:
     """What the screen shows, and how many cells have each pair of colours."""
     cells: Counter[str] = Counter()
-    for strip in me.app.screen._compositor.render_strips():
+    for strip in me.strips():
         for segment in strip:
             style = segment.style
             names = [colour.name if colour else "-" for colour in (style.color, style.bgcolor)] if style else ["-", "-"]
