@@ -39,8 +39,11 @@ settings.load_profile(os.environ.get("ROLLOUPE_EXAMPLES", "quick"))
 HERE = Path(__file__).parent
 RERUNS = amount(1, 0)
 
-ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", *amount(("--renderer-process-limit=1",), ()))
-"""What Chromium is started with: in `make test` one process for all pages, as what one has compiled serves the next."""
+SHORT_VISITS = ("--renderer-process-limit=1", "--js-flags=--no-opt,--no-maglev")
+"""One process for all pages, as what one has compiled serves the next; no optimised code for pages that soon close."""
+
+ARGUMENTS = ("--no-sandbox", "--disable-dev-shm-usage", *amount(SHORT_VISITS, ()))
+"""What Chromium is started with."""
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -246,12 +249,35 @@ def context(browser: "Browser") -> "Iterator[BrowserContext]":
     shared.close()
 
 
+@pytest.fixture(scope="session")
+def other_context(browser: "Browser") -> "Iterator[BrowserContext]":
+    """Another browser, which shares nothing with the first."""
+    shared = browser.new_context()
+    shared.new_page()
+    yield shared
+    shared.close()
+
+
 @pytest.fixture
 def page(context: "BrowserContext") -> "Iterator[Page]":
     """A new page, to which nothing has happened; the test fails on an uncaught error or a breach of the content policy.
 
     What a test leaves in the browser goes with it: pages, cookies, permissions and what pages stored.
     """
+    with new_page(context) as opened:
+        yield opened
+
+
+@pytest.fixture
+def other(other_context: "BrowserContext") -> "Iterator[Page]":
+    """Such a page of another browser."""
+    with new_page(other_context) as opened:
+        yield opened
+
+
+@contextlib.contextmanager
+def new_page(context: "BrowserContext") -> "Iterator[Page]":
+    """Open a page beside the one that stays."""
     opened = context.new_page()
     errors: list[str] = []
     opened.on("pageerror", lambda error: errors.append(str(error)))

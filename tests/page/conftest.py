@@ -1,4 +1,4 @@
-"""A viewer over all kinds of runs for a module of tests, and a page of the usual width that is let in."""
+"""A viewer over all kinds of runs for all tests, and a page of the usual width that is let in."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ def every_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def viewer(every_run: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     with everything(every_run, tmp_path_factory.mktemp("state")) as viewer:
         yield viewer

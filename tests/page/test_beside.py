@@ -24,10 +24,45 @@ CONFIG = {
 }
 
 
+def reports_alone(run: Path) -> None:
+    """A run with reports of two steps, and without samples."""
+    run.mkdir()
+    for step in (1, 4):
+        write_report(run, step)
+    (run / "metrics.jsonl").write_bytes(lines([{"step": 1, "loss": 0.5}]))
+    (run / "config.json").write_text("{}")
+
+
+def write_report(run: Path, step: int) -> None:
+    tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": ["Done"]}}
+    (run / f"train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
+
+
+def metrics_alone(run: Path) -> None:
+    """A run whose trainer logged metrics, and that has no samples."""
+    with Recorder(run, code=None) as record:
+        for step in range(5):
+            record.metrics(step, {"time/step": 2.0, "actor/grad_norm": step / 4, "env/reward/mean": step / 8})
+
+
+def environments(run: Path) -> None:
+    """A run of two environments, with a metric."""
+    with Recorder(run, code=None) as record:
+        for step in range(12):
+            for number in range(4):
+                record.sample(
+                    step=step, group="g", index=number, prompt="P", response="a", reward=float(number),
+                    metrics={"speed": 10.0 * number + step}, env="math" if number else "code",
+                )  # fmt: skip
+
+
 @pytest.fixture(scope="module")
 def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """A run of six steps whose trainer logged reports of two, and one without reports."""
+    """A run of six steps whose trainer logged reports of two, one without reports, and the runs below."""
     folder = tmp_path_factory.mktemp("runs")
+    reports_alone(folder / "reports")
+    metrics_alone(folder / "metrics")
+    environments(folder / "environments")
     for name, reports in (("reported", (1, 4)), ("silent", ())):
         run = folder / name
         run.mkdir()
@@ -41,8 +76,7 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
             }
             (run / f"train_iteration_00000{step}_rollout_summaries.jsonl").write_bytes(lines([record]))
         for step in reports:
-            tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": ["Done"]}}
-            (run / f"train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
+            write_report(run, step)
         (run / "config.json").write_text(json.dumps(CONFIG if reports else {}))
     with viewing(folder, index_dir=tmp_path_factory.mktemp("index"), settled=True) as viewer:
         yield viewer
@@ -96,14 +130,14 @@ def test_a_step_without_a_report_leads_to_those_that_have_one(page: Page, viewer
 
 def test_an_address_with_words_for_a_step_says_which_step_is_shown(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.to("runs/reported?split=train&step=abc"))
-    notice = page.get_by_role("alert").filter(has_text="is no step")
+    notice = page.get_by_role("alert").filter(has_text="is not a step")
     expect(notice).to_contain_text(re.compile(r"“abc” is not a step: steps are whole numbers. This is step \d+;"))
     expect(page).to_have_url(re.compile(r"sample="))
     expect(notice).to_be_visible()  # what the page chose by itself has not taken it away
     notice.get_by_role("button", name="Close").click()
     expect(notice).to_have_count(0)
     go(page, viewer, "runs/reported?split=train&step=1e3")
-    expect(notice).to_contain_text("“1e3” is no step")
+    expect(notice).to_contain_text("“1e3” is not a step")
     go(page, viewer, "runs/reported?split=train&step=1")
     expect(notice).to_have_count(0)
 
@@ -116,7 +150,7 @@ def test_an_address_that_names_what_is_not_there_says_so_and_shows_nothing_else(
     for beside in ("", "/metrics", "/tokens"):
         go(page, viewer, f"runs/reported{beside}?split=eval/none&step=1")
         expect(page.get_by_role("heading", name="This run has no such split")).to_be_visible()
-        expect(page.get_by_text("no samples of eval/none, neither at step 1 nor at any other")).to_be_visible()
+        expect(page.get_by_text("It has no samples of eval/none at any step")).to_be_visible()
         expect(page).to_have_url(re.compile(r"split=eval/none&step=1$"))
     page.get_by_role("link", name="train", exact=True).click()
     expect(page).to_have_url(re.compile("split=train"))
@@ -127,20 +161,24 @@ def test_an_address_that_names_what_is_not_there_says_so_and_shows_nothing_else(
     expect(page.get_by_text(re.compile("No sample train/1/none/0"))).to_be_visible()
 
 
-def test_a_report_without_samples_opens_at_the_step_that_is_named(page: Page, tmp_path: Path) -> None:
-    (tmp_path / "run").mkdir()
-    for step in (1, 4):
-        tree = {"title": f"Iteration {step}", "root": {"tag": "body", "attrs": {}, "children": ["Done"]}}
-        (tmp_path / f"run/train_iteration_00000{step}_logtree.json").write_text(json.dumps(tree))
-    (tmp_path / "run/metrics.jsonl").write_bytes(lines([{"step": 1, "loss": 0.5}]))
-    (tmp_path / "run/config.json").write_text("{}")
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.goto(viewer.to("runs/run/report?step=1"))
-        expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
-        go(page, viewer, "runs/run/report?split=train")
-        expect(page.get_by_role("heading", name="Iteration 4")).to_be_visible()
-        go(page, viewer, "runs/run/report?step=3")
-        expect(page.get_by_role("heading", name="No report for step 3 of train")).to_be_visible()
+def test_runs_without_samples_open_what_their_trainer_logged(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.to("runs/reports/report?step=1"))
+    expect(page.get_by_role("heading", name="Iteration 1")).to_be_visible()
+    go(page, viewer, "runs/reports/report?split=train")
+    expect(page.get_by_role("heading", name="Iteration 4")).to_be_visible()
+    go(page, viewer, "runs/reports/report?step=3")
+    expect(page.get_by_role("heading", name="No report for step 3 of train")).to_be_visible()
+
+    go(page, viewer, "")
+    page.get_by_role("link", name="metrics", exact=True).first.click()
+    expect(page).to_have_url(re.compile("runs/metrics/metrics"))
+    expect(page.get_by_role("region", name="Gradient norm by step").get_by_role("img")).to_be_visible()
+    page.get_by_role("link", name="Rollouts").click()
+    expect(page.get_by_text("No samples yet")).to_be_visible()
+    charts = page.get_by_role("complementary", name="Charts")
+    for name in ("env/reward/mean", "actor/grad_norm", "time/step"):
+        expect(charts.get_by_role("region", name=f"{name} by step").locator("canvas")).to_be_visible()
+    expect(page.get_by_text(re.compile("^Its trainer logged 4 metrics; the charts show some"))).to_be_visible()
 
 
 @pytest.mark.slow
@@ -151,44 +189,20 @@ def test_report_is_dimmed_where_a_run_has_none(page: Page, viewer: Viewer) -> No
     expect(page.get_by_role("link", name="Report: what the trainer logged for the step")).to_be_visible()
 
 
-def test_a_run_without_samples_has_charts_of_what_its_trainer_logged(page: Page, tmp_path: Path) -> None:
-    with Recorder(tmp_path / "run", code=None) as record:
-        for step in range(5):
-            record.metrics(step, {"time/step": 2.0, "actor/grad_norm": step / 4, "env/reward/mean": step / 8})
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.goto(viewer.link)
-        expect(page).to_have_url(re.compile("runs/run/metrics"))
-        expect(page.get_by_role("region", name="Gradient norm by step").get_by_role("img")).to_be_visible()
-        page.get_by_role("link", name="Rollouts").click()
-        expect(page.get_by_text("No samples yet")).to_be_visible()
-        charts = page.get_by_role("complementary", name="Charts")
-        for name in ("env/reward/mean", "actor/grad_norm", "time/step"):
-            expect(charts.get_by_role("region", name=f"{name} by step").locator("canvas")).to_be_visible()
-        expect(page.get_by_text(re.compile("^Its trainer logged 4 metrics; the charts show some"))).to_be_visible()
-
-
-def test_each_chart_beside_the_rollouts_draws_its_own_record(page: Page, tmp_path: Path) -> None:
+def test_each_chart_beside_the_rollouts_draws_its_own_record(page: Page, viewer: Viewer) -> None:
     """Of one metric: a filter, another figure, a distribution, and a second curve."""
-    with Recorder(tmp_path / "run", code=None) as record:
-        for step in range(12):
-            for number in range(4):
-                record.sample(
-                    step=step, group="g", index=number, prompt="P", response="a", reward=float(number),
-                    metrics={"speed": 10.0 * number + step}, env="math" if number else "code",
-                )  # fmt: skip
     looks = ("", "&where=env+%3D+code", "&figure=max&ema=4", "&figure=map", "&with=reward&zero=1")
     charts = "".join(f"&chart={quote(f'?kind=sample&name=speed{look}')}" for look in looks)
     page.set_viewport_size({"width": 1440, "height": 2400})
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
-        page.goto(viewer.to(f"runs/run?split=train&step=11{charts}"))
-        own = page.get_by_role("complementary", name="Charts").get_by_role("region", name="speed by step")
-        expect(own).to_have_count(5)
-        for nth, (value, words) in enumerate((
-            ("26.0", "mean ± std"), ("11.0", "only env = code"), ("41.0", "greatest"),
-            ("", "samples by value"), ("", "Reward"),
-        )):  # fmt: skip
-            expect(own.nth(nth)).to_contain_text(words)
-            expect(own.nth(nth).locator("h3 b")).to_have_text(value)
-        expect(own.nth(1).get_by_role("img")).to_have_attribute("aria-label", re.compile(r"from 0\b.* to 11\.0"))
-        expect(own.nth(3).locator("canvas, svg").first).to_be_visible()
-        expect(page.get_by_role("button", name="EMA off")).to_be_visible()  # of twelve steps nothing is smoothed
+    page.goto(viewer.to(f"runs/environments?split=train&step=11{charts}"))
+    own = page.get_by_role("complementary", name="Charts").get_by_role("region", name="speed by step")
+    expect(own).to_have_count(5)
+    for nth, (value, words) in enumerate((
+        ("26.0", "mean ± std"), ("11.0", "only env = code"), ("41.0", "greatest"),
+        ("", "samples by value"), ("", "Reward"),
+    )):  # fmt: skip
+        expect(own.nth(nth)).to_contain_text(words)
+        expect(own.nth(nth).locator("h3 b")).to_have_text(value)
+    expect(own.nth(1).get_by_role("img")).to_have_attribute("aria-label", re.compile(r"from 0\b.* to 11\.0"))
+    expect(own.nth(3).locator("canvas, svg").first).to_be_visible()
+    expect(page.get_by_role("button", name="EMA off")).to_be_visible()  # of twelve steps nothing is smoothed

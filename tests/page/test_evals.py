@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.formats.test_telescope import RUN
-from tests.page.support import choose_chart, go, viewing
+from tests.page.support import Viewer, choose_chart, go, viewing
 from tests.query.evals.test_evals import Drawn, write
 
 pytestmark = pytest.mark.browser
@@ -24,45 +24,44 @@ def test_an_evaluation_is_drawn_beside_the_samples(page: Page, tmp_path: Path) -
         expect(drawn.get_by_role("img")).to_have_attribute("aria-label", re.compile(r"over 3 steps: from 0\.167"))
 
 
-def test_every_cell_opens_its_samples_by_mouse_and_by_keys(page: Page, tmp_path: Path) -> None:
-    with viewing(RUN, index_dir=tmp_path / "index") as viewer:
-        page.goto(viewer.link)
-        page.get_by_role("link", name=re.compile("^Evals")).click()
-        expect(page).to_have_url(re.compile("/runs/run_default/evals"))
-        scores = page.get_by_role("region", name="eval/countdown by step")
-        expect(scores.get_by_role("columnheader", name="pass@2", exact=True)).to_be_visible()
-        why = "correct if _equation_reward ≥ 1.00: the best value that the run declares"
-        expect(page.get_by_role("region", name="eval/countdown", exact=True)).to_contain_text(why)
-        grid = page.get_by_role("grid", name="Prompts by step")
-        expect(grid.get_by_role("rowheader")).to_have_count(6)
-        assert grid.get_attribute("aria-colcount") == "4"
-        cell = grid.get_by_role("gridcell", name=re.compile("step 5:")).first
-        says = cell.get_attribute("aria-label") or ""
-        correct, drawn = map(int, re.findall(r"(\d+) of (\d+) correct", says)[0])
-        cell.click()
-        answers = page.get_by_label("Samples of the cell")
-        expect(answers.get_by_role("listitem")).to_have_count(drawn)
-        expect(answers.get_by_text("correct", exact=False).locator("b")).to_have_count(correct)
-        expect(page).to_have_url(re.compile("step=5.*prompt="))
-        page.reload()
-        expect(answers.get_by_role("listitem")).to_have_count(drawn)
-        grid.locator('[role="gridcell"][tabindex="0"]').focus()
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("Home")
-        page.keyboard.press("Enter")
-        expect(page).to_have_url(re.compile("step=0.*prompt="))
-        expect(answers.get_by_text("Step 0")).to_be_visible()
-        page.get_by_role("textbox", name="First step").fill("5")
-        page.get_by_role("textbox", name="First step").press("Enter")
-        expect(page).to_have_url(re.compile("from=5"))
-        expect(grid.get_by_role("columnheader", name="step 0", exact=True)).to_have_count(0)
-        expect(grid.get_by_role("columnheader", name="step 5", exact=True)).to_be_visible()
-        page.go_back()
-        expect(answers.get_by_text("Step 0")).to_be_visible()
-        answers.get_by_role("link").first.click()
-        expect(page).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval/countdown/0/1/"))
-        page.go_back()
-        expect(answers.get_by_text("Step 0")).to_be_visible()
+def test_every_cell_opens_its_samples_by_mouse_and_by_keys(wide: Page, viewer: Viewer) -> None:
+    wide.goto(f"{viewer.address}runs/tele")
+    wide.get_by_role("link", name=re.compile("^Evals")).click()
+    expect(wide).to_have_url(re.compile("/runs/tele/evals"))
+    scores = wide.get_by_role("region", name="eval/countdown by step")
+    expect(scores.get_by_role("columnheader", name="pass@2", exact=True)).to_be_visible()
+    why = "correct if _equation_reward ≥ 1.00: the best value that the run declares"
+    expect(wide.get_by_role("region", name="eval/countdown", exact=True)).to_contain_text(why)
+    grid = wide.get_by_role("grid", name="Prompts by step")
+    expect(grid.get_by_role("rowheader")).to_have_count(6)
+    assert grid.get_attribute("aria-colcount") == "4"
+    cell = grid.get_by_role("gridcell", name=re.compile("step 5:")).first
+    says = cell.get_attribute("aria-label") or ""
+    correct, drawn = map(int, re.findall(r"(\d+) of (\d+) correct", says)[0])
+    cell.click()
+    answers = wide.get_by_label("Samples of the cell")
+    expect(answers.get_by_role("listitem")).to_have_count(drawn)
+    expect(answers.get_by_text("correct", exact=False).locator("b")).to_have_count(correct)
+    expect(wide).to_have_url(re.compile("step=5.*prompt="))
+    wide.reload()
+    expect(answers.get_by_role("listitem")).to_have_count(drawn)
+    grid.locator('[role="gridcell"][tabindex="0"]').focus()
+    wide.keyboard.press("ArrowDown")
+    wide.keyboard.press("Home")
+    wide.keyboard.press("Enter")
+    expect(wide).to_have_url(re.compile("step=0.*prompt="))
+    expect(answers.get_by_text("Step 0")).to_be_visible()
+    wide.get_by_role("textbox", name="First step").fill("5")
+    wide.get_by_role("textbox", name="First step").press("Enter")
+    expect(wide).to_have_url(re.compile("from=5"))
+    expect(grid.get_by_role("columnheader", name="step 0", exact=True)).to_have_count(0)
+    expect(grid.get_by_role("columnheader", name="step 5", exact=True)).to_be_visible()
+    wide.go_back()
+    expect(answers.get_by_text("Step 0")).to_be_visible()
+    answers.get_by_role("link").first.click()
+    expect(wide).to_have_url(re.compile("split=eval/countdown&step=0&sample=eval/countdown/0/1/"))
+    wide.go_back()
+    expect(answers.get_by_text("Step 0")).to_be_visible()
 
 
 def test_each_answer_is_compared_with_its_own_reference(page: Page, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+import rolloupe
+from rolloupe.api.arguments import sample_query
 from rolloupe.demo import RUNS
 from tests.index.support import eventually
 from tests.insight.findings.planted import Plan, write_run
@@ -16,9 +18,17 @@ pytestmark = pytest.mark.browser
 MARKED = """() => [...(CSS.highlights.get('search') ?? [])].map(range => range.toString())"""
 
 
-def test_a_finding_opens_its_samples_with_marks_and_is_set_aside(page: Page, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", Plan(steps=24, groups=12, bonus=0.6, prevalence=0.7, hacks=("tag",)))
-    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+@pytest.fixture(scope="module")
+def hacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a run in which a tag earns, and of its index, which is made once."""
+    folder = tmp_path_factory.mktemp("hacked")
+    write_run(folder / "run", Plan(steps=24, groups=12, bonus=0.6, prevalence=0.7, hacks=("tag",)))
+    return folder
+
+
+def test_a_finding_opens_its_samples_with_marks_and_is_set_aside(page: Page, hacked: Path, tmp_path: Path) -> None:
+    state_dir = str(tmp_path / "state")
+    with viewing(hacked / "run", index_dir=hacked / "index", state_dir=state_dir, settled=True) as viewer:
         let_in(page, viewer)
         page.goto(f"{viewer.address}runs/run")
         count = page.get_by_role("navigation", name="Pages").get_by_role("link", name=re.compile("^Findings"))
@@ -60,6 +70,33 @@ def test_a_finding_opens_its_samples_with_marks_and_is_set_aside(page: Page, tmp
         page.goto(here)
         expect(page.get_by_role("region", name="Not a hack")).to_contain_text("The prompt asks for itAda, ")
         expect(card).to_have_count(0)
+
+
+def test_a_report_has_findings_and_lint_with_links_to_its_samples(page: Page, hacked: Path, tmp_path: Path) -> None:
+    with rolloupe.open(hacked / "run", index_dir=hacked / "index", state_dir=tmp_path / "state") as runs:
+        (one,) = runs[0].findings().findings
+        group = runs[0].sample(one.samples.ids()[0]).key.group
+        query = sample_query(where=f"group = '{group}'")
+        runs[0].report(tmp_path / "with.html", query, findings=True)
+        runs[0].report(tmp_path / "without.html", query)
+        runs[0].set_finding_aside(one.phrase, why="asked for")
+        runs[0].report(tmp_path / "aside.html", query, findings=True)
+    page.goto((tmp_path / "with.html").as_uri())
+    page.get_by_text("1 finding, no broken rule").click()
+    shown = page.get_by_role("group").filter(has_text="1 finding")
+    expect(shown).to_contain_text(f"suspect {one.text}")
+    expect(shown).to_contain_text("Scanned 2,304 samples")
+    expect(shown).to_contain_text("What each part pays for")
+    shown.get_by_role("button").first.click()
+    expect(page.get_by_role("main").get_by_role("heading", level=2)).to_have_attribute("title", re.compile("train/"))
+    assert page.url.split("#")[1].replace("%2F", "/") in one.samples.ids()
+    page.goto((tmp_path / "aside.html").as_uri())
+    page.get_by_text("0 findings, no broken rule").click()
+    expect(page.get_by_role("banner")).to_contain_text("Not a hack: ")
+    page.goto((tmp_path / "without.html").as_uri())
+    page.get_by_role("navigation", name="Samples").get_by_role("button").first.wait_for()
+    assert page.get_by_text("no broken rule").count() == 0
+    assert (tmp_path / "with.html").stat().st_size < (tmp_path / "without.html").stat().st_size + 8_000
 
 
 @pytest.mark.slow

@@ -1,10 +1,9 @@
 """The charts that a person chose, and what a person calls a run, in two browsers and after a restart of the viewer."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.page.everywhere import everything
 from tests.page.support import Viewer, let_in
@@ -19,14 +18,6 @@ def opened(page: Page, viewer: Viewer) -> Page:
     page.goto(viewer.to(RUN))
     expect(page.get_by_role("region", name="Reward by step").get_by_role("img")).to_be_visible()
     return page
-
-
-@pytest.fixture
-def other(browser: Browser) -> Iterator[Page]:
-    """A page of another browser."""
-    context = browser.new_context()
-    yield context.new_page()
-    context.close()
 
 
 def test_two_browsers_and_a_restart(page: Page, other: Page, every_run: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, Route, expect
 
 from rolloupe import Recorder
 from rolloupe.record import launches
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +30,8 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         yield viewer
 
 
-def test_the_runs_in_the_charts_are_listed_added_hidden_and_taken_out(page: Page, three: Viewer) -> None:
+def list_and_choose(page: Page, three: Viewer) -> None:
+    """The runs in the charts are listed, added, hidden and taken out."""
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto(three.to("runs/first/metrics"))
     listed = page.get_by_role("list", name="Runs in the charts").get_by_role("listitem")
@@ -61,9 +62,9 @@ def test_the_runs_in_the_charts_are_listed_added_hidden_and_taken_out(page: Page
     expect(page.get_by_role("button", name="Add a run")).to_be_visible()
 
 
-def test_the_charts_of_a_row_are_of_one_height_whatever_the_pointer_says(page: Page, three: Viewer) -> None:
-    page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(three.to("runs/first/metrics?over=second&over=third"))
+def measure_a_row(page: Page, three: Viewer) -> None:
+    """The charts of a row are of one height, whatever the pointer says."""
+    go(page, three, "runs/first/metrics?over=second&over=third")
     charts = page.get_by_role("region", name="by step").get_by_role("img")
     expect(charts.first).to_be_visible()
     expect(page.get_by_role("region", name="KL by step").get_by_text("third: 0.300")).to_be_attached()
@@ -77,6 +78,11 @@ def test_the_charts_of_a_row_are_of_one_height_whatever_the_pointer_says(page: P
     charts.first.hover(position={"x": 60, "y": 40})
     expect(page.get_by_text("step 0", exact=True).first).to_be_visible()
     assert places() == before
+
+
+def test_the_runs_of_the_charts(page: Page, three: Viewer) -> None:
+    list_and_choose(page, three)
+    measure_a_row(page, three)
 
 
 def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(page: Page, three: Viewer) -> None:

@@ -12,10 +12,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import rolloupe
-from rolloupe.api.arguments import sample_query
 from rolloupe.query import SampleQuery, token_page
 from rolloupe.wire.to_wire import PAGE_TURNS
-from tests.insight.findings.planted import Plan, write_run
 from tests.page.looks.test_everywhere import AXE, axe
 from tests.page.looks.test_firefox import NODE, WALK, firefox
 from tests.page.tasks import quick
@@ -295,31 +293,3 @@ def test_an_alternative_of_a_token_weighs_as_much_as_a_value(tmp_path: Path) -> 
         with rolloupe.open(tmp_path / name, index_dir=tmp_path / "index") as runs:
             sizes.append(runs[0].report(tmp_path / f"{name}.html", SampleQuery()).size_bytes)
     assert 0 < sizes[0] - sizes[1] <= 6 * tokens * (most + 1) + 1.2 * sum(map(len, set(words)))  # the sampled one too
-
-
-def test_a_report_has_findings_and_lint_with_links_to_its_samples(page: Page, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", Plan(steps=24, groups=12, bonus=0.6, prevalence=0.7, hacks=("tag",)))
-    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index", state_dir=tmp_path / "state") as runs:
-        (one,) = runs[0].findings().findings
-        group = runs[0].sample(one.samples.ids()[0]).key.group
-        query = sample_query(where=f"group = '{group}'")
-        runs[0].report(tmp_path / "with.html", query, findings=True)
-        runs[0].report(tmp_path / "without.html", query)
-        runs[0].set_finding_aside(one.phrase, why="asked for")
-        runs[0].report(tmp_path / "aside.html", query, findings=True)
-    page.goto((tmp_path / "with.html").as_uri())
-    page.get_by_text("1 finding, no broken rule").click()
-    shown = page.get_by_role("group").filter(has_text="1 finding")
-    expect(shown).to_contain_text(f"suspect {one.text}")
-    expect(shown).to_contain_text("Scanned 2,304 samples")
-    expect(shown).to_contain_text("What each part pays for")
-    shown.get_by_role("button").first.click()
-    expect(page.get_by_role("main").get_by_role("heading", level=2)).to_have_attribute("title", re.compile("train/"))
-    assert page.url.split("#")[1].replace("%2F", "/") in one.samples.ids()
-    page.goto((tmp_path / "aside.html").as_uri())
-    page.get_by_text("0 findings, no broken rule").click()
-    expect(page.get_by_role("banner")).to_contain_text("Not a hack: ")
-    page.goto((tmp_path / "without.html").as_uri())
-    page.get_by_role("navigation", name="Samples").get_by_role("button").first.wait_for()
-    assert page.get_by_text("no broken rule").count() == 0
-    assert (tmp_path / "with.html").stat().st_size < (tmp_path / "without.html").stat().st_size + 8_000

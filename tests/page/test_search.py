@@ -91,7 +91,8 @@ def test_a_search_from_the_key_to_the_sample_and_back(viewer: Viewer, page: Page
     eventually(lambda: len(page.evaluate(MARKED)) == 0)
 
 
-def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> None:
+def choose_options_and_scopes(viewer: Viewer, page: Page) -> None:
+    """Options and scopes, and what cannot be read."""
     page.goto(viewer.to("search?q=needle&all=1"))
     said = page.locator("search ~ div").get_by_role("status")
     expect(said).to_contain_text("120 samplesof 320 samples")
@@ -135,9 +136,10 @@ def test_options_scopes_and_what_cannot_be_read(viewer: Viewer, page: Page) -> N
     expect(said).to_contain_text("Nothing foundof 240 samples")
 
 
-def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: Viewer, page: Page) -> None:
+def count_and_order(viewer: Viewer, page: Page) -> None:
+    """Hits are counted by step and run, and the oldest may come first."""
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(viewer.to("search?run=first&split=train&step=1&scope=run&q=needle"))
+    go(page, viewer, "search?run=first&split=train&step=1&scope=run&q=needle")
     bars = page.get_by_role("region", name="Found in train, by step").get_by_role("link")
     expect(bars).to_have_count(3)
     expect(bars.nth(1)).to_have_accessible_name("Step 1: 40 samples")
@@ -164,6 +166,11 @@ def test_hits_are_counted_by_step_and_run_and_the_oldest_may_come_first(viewer: 
     go(page, viewer, "search")
     page.get_by_role("link", name="Excuses").click()
     expect(page.get_by_role("searchbox")).to_have_value(re.compile("sorry"))
+
+
+def test_a_search_has_options_scopes_counts_and_an_order(viewer: Viewer, page: Page) -> None:
+    choose_options_and_scopes(viewer, page)
+    count_and_order(viewer, page)
 
 
 @pytest.mark.slow

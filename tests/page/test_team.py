@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from rolloupe.wire.app_files import built
 from tests.server.support import relax_run
@@ -34,18 +34,19 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamProcess]:
 
 
 class People:
-    """Browsers of several people, each behind a proxy that names its person."""
+    """Pages of several people, each behind a proxy that names its person, and so each of an origin of its own."""
 
-    def __init__(self, browser: Browser, team: TeamProcess, stack: ExitStack) -> None:
-        self._browser, self._team, self._stack = browser, team, stack
+    def __init__(self, context: BrowserContext, team: TeamProcess, stack: ExitStack) -> None:
+        self._context, self._team, self._stack = context, team, stack
         self._ports: dict[str, int] = {}
 
     def open(self, name: str) -> Page:
         """A page of somebody, on the first sample."""
         self._ports[name] = self._stack.enter_context(proxy(self._team.port, name))
-        context = self._browser.new_context(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
-        self._stack.callback(context.close)
-        page = context.new_page()
+        page = self._context.new_page()
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.emulate_media(reduced_motion="reduce")
+        self._stack.callback(page.close)
         page.goto(self.address(name, "runs/first?split=train&step=0&sample=train/0/0/0"))
         expect(page.get_by_role("button", name="Copy link to this sample")).to_be_visible()
         return page
@@ -56,9 +57,10 @@ class People:
 
 
 @pytest.fixture
-def people(browser: Browser, team: TeamProcess) -> Iterator[People]:
+def people(context: BrowserContext, page: Page, team: TeamProcess) -> Iterator[People]:
+    """They leave nothing in the browser, as `page` takes everything away."""
     with ExitStack() as stack:
-        yield People(browser, team, stack)
+        yield People(context, team, stack)
 
 
 def test_notes_are_private_until_they_are_shared(people: People) -> None:

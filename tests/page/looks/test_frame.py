@@ -7,9 +7,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, relax_run, row
 
 pytestmark = pytest.mark.browser
@@ -96,7 +96,8 @@ def test_the_palette_finds_pages_runs_steps_samples_and_deeds(page: Page, readin
     expect(field).to_be_hidden()
 
 
-def test_a_run_gets_a_name_a_colour_and_company_in_the_chart(page: Page, viewer: Viewer) -> None:
+def name_and_overlay(page: Page, viewer: Viewer) -> None:
+    """A run gets a name, a colour and company in the chart."""
     opened(page, viewer, "runs/first")
     at(page, "train/2/0/0")
     page.get_by_role("button", name=re.compile("^Run")).click()
@@ -126,8 +127,9 @@ def test_a_run_gets_a_name_a_colour_and_company_in_the_chart(page: Page, viewer:
     expect(page).to_have_url(re.compile(r"runs/first"))
 
 
-def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: Viewer) -> None:
-    opened(page, viewer, "runs/first?sample=train/1/0/2")
+def mark_and_note(page: Page, viewer: Viewer) -> None:
+    """Bookmarks and notes are kept, listed and taken away."""
+    go(page, viewer, "runs/first?sample=train/1/0/2")
     at(page, "train/1/0/2")
     page.keyboard.press("b")
     expect(page.get_by_role("button", name="Bookmark", exact=True)).to_have_attribute("aria-pressed", "true")
@@ -168,6 +170,11 @@ def test_bookmarks_and_notes_are_kept_listed_and_taken_away(page: Page, viewer: 
     page.go_back()
     page.get_by_role("button", name="Remove the bookmark and the note of train/1/0/2").click()
     expect(rows).to_have_count(0)
+
+
+def test_runs_get_names_and_samples_get_marks_that_are_kept(page: Page, viewer: Viewer) -> None:
+    name_and_overlay(page, viewer)
+    mark_and_note(page, viewer)
 
 
 GOES_TO = """async ({key, ctrlKey, press}) => {
@@ -221,13 +228,11 @@ def test_what_is_typed_right_after_a_key_lands_in_the_field_that_it_opens(page: 
 
 
 def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
-    page: Page, viewer: Viewer, runs: Path, index_dir: Path, tmp_path: Path, browser: Browser
+    page: Page, other: Page, viewer: Viewer, runs: Path, index_dir: Path, tmp_path: Path
 ) -> None:
     opened(page, viewer, "runs/first?sample=train/1/0/2")
     at(page, "train/1/0/2")
     with viewing(runs, index_dir=index_dir, state_dir=str(tmp_path / "state")) as second:
-        context = browser.new_context()
-        other = context.new_page()
         opened(other, second, "runs/first?sample=train/1/0/2")
         at(other, "train/1/0/2")
         page.keyboard.press("b")
@@ -249,7 +254,6 @@ def test_two_tabs_and_two_viewers_see_each_other_and_lose_nothing(
         expect(card).to_contain_text("what I wrote")
         card.get_by_role("button", name="Keep mine").click()
         expect(other.get_by_role("button", name="Note: what I wrote")).to_be_visible()
-        context.close()
 
 
 def test_a_link_can_be_copied_by_hand_where_the_clipboard_is_closed(page: Page, reading: Viewer) -> None:
@@ -315,13 +319,11 @@ def test_settings_use_the_width_of_the_window(page: Page, viewer: Viewer) -> Non
 
 
 @pytest.mark.slow
-def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewer, browser: Browser) -> None:
+def test_settings_follow_the_person_to_another_browser(page: Page, other: Page, viewer: Viewer) -> None:
     opened(page, viewer, "settings")
     page.get_by_role("button", name="Dark", exact=True).click()
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     page.get_by_role("button", name="Colour-blind safe").click()
-    context = browser.new_context()
-    other = context.new_page()
     opened(other, viewer, "settings")
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
     expect(other.locator("html")).to_have_attribute("data-reward", "safe")
@@ -343,7 +345,6 @@ def test_settings_follow_the_person_to_another_browser(page: Page, viewer: Viewe
     other.unroute("**/api/state?*")
     expect(page.locator("html")).to_have_attribute("data-theme", "dark")
     expect(other.locator("html")).to_have_attribute("data-theme", "dark")
-    context.close()
 
 
 def test_a_bookmark_that_cannot_be_kept_is_told_and_kept_by_another_try(

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, row
 
 pytestmark = pytest.mark.browser
@@ -36,7 +36,8 @@ def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
         yield started
 
 
-def test_a_cell_of_a_group_opens_its_sample_and_keys_go_on_from_there(page: Page, viewer: Viewer) -> None:
+def open_a_cell(page: Page, viewer: Viewer) -> None:
+    """A cell of a group opens its sample, and keys go on from there."""
     page.goto(viewer.link)
     groups = page.get_by_role("list", name="Groups")
     expect(groups.get_by_role("listitem")).to_have_count(4)
@@ -121,8 +122,9 @@ def test_a_row_that_keys_lead_to_is_seen_as_a_whole(page: Page, viewer: Viewer) 
             page.wait_for_function(IN_SIGHT, timeout=5000)
 
 
-def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
+def filter_it(page: Page, viewer: Viewer) -> None:
+    """A filter is completed, counted, corrected and cleared."""
+    go(page, viewer, "runs/run?split=train&step=1&mode=groups&sort=index&scope=step")
     expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
     page.keyboard.press("f")
     field = page.get_by_label("Filter", exact=True)
@@ -163,6 +165,11 @@ def test_a_filter_is_completed_counted_corrected_and_cleared(page: Page, viewer:
     expect(read).to_be_visible()
     page.reload()
     expect(page.get_by_text("4 groups · 16 samples")).to_be_visible()
+
+
+def test_a_list_leads_on_by_keys_and_is_filtered(page: Page, viewer: Viewer) -> None:
+    open_a_cell(page, viewer)
+    filter_it(page, viewer)
 
 
 def test_a_row_shows_how_its_response_begins_or_ends(page: Page, tmp_path: Path) -> None:

@@ -54,12 +54,6 @@ def at(page: Page, step: int, sample: int) -> None:
     expect(page.get_by_text(f"Answer {sample}", exact=True).last).to_be_visible()
 
 
-def test_the_link_opens_the_newest_step_and_forgets_the_token(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
-    at(page, 2, 0)
-    assert "token" not in page.url
-
-
 def test_without_the_token_the_page_asks_for_it(page: Page, viewer: Viewer) -> None:
     page.goto(viewer.address)
     field = page.get_by_label(re.compile("token", re.IGNORECASE)).first
@@ -70,9 +64,12 @@ def test_without_the_token_the_page_asks_for_it(page: Page, viewer: Viewer) -> N
     at(page, 2, 0)
 
 
-def test_keys_lead_through_samples_and_steps(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.link)
+def test_the_link_opens_the_newest_step_of_an_open_page_and_keys_lead_on(page: Page, viewer: Viewer) -> None:
+    page.goto(viewer.address)
+    expect(page.get_by_label(re.compile("token", re.IGNORECASE)).first).to_be_visible()
+    page.evaluate("hash => { location.hash = hash }", f"token={viewer.token}")
     at(page, 2, 0)
+    assert "token" not in page.url
     page.keyboard.press("ArrowRight")
     at(page, 2, 1)
     page.keyboard.press("ArrowLeft")
@@ -209,14 +206,6 @@ def test_every_bundled_run_opens(page: Page, demo_runs: Path, tmp_path: Path) ->
         for name in names:
             go(page, viewer, f"runs/{name}")
             expect(page.get_by_text(re.compile("assistant", re.IGNORECASE)).first).to_be_visible()
-
-
-def test_the_link_opens_a_page_that_is_open_already(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.address)
-    expect(page.get_by_label(re.compile("token", re.IGNORECASE)).first).to_be_visible()
-    page.evaluate("hash => { location.hash = hash }", f"token={viewer.token}")
-    at(page, 2, 0)
-    assert "token" not in page.url
 
 
 @pytest.mark.slow

@@ -110,7 +110,8 @@ def test_the_help_has_every_key_and_the_bar_turns_the_theme(wide: Page, viewer: 
     expect(wide.locator("html")).to_have_attribute("data-theme", "light")
 
 
-def test_the_sample_and_all_that_is_known_of_it(wide: Page, viewer: Viewer) -> None:
+def look_at_a_sample(wide: Page, viewer: Viewer) -> None:
+    """The sample, and all that is known of it."""
     wide.goto(viewer.address + RICH)
     main = wide.get_by_role("main", name="Sample")
     expect(main.get_by_role("heading", name="Sample 1 of 4")).to_be_visible()
@@ -190,12 +191,13 @@ def test_the_navigator_counts_what_is_leafed_through(wide: Page, viewer: Viewer)
         expect(wide.get_by_role("heading", name=f"Sample {here[0]} of {here[1]}")).to_be_visible()
 
 
-def test_long_text_opens_at_its_end_unless_one_says_not(wide: Page, viewer: Viewer) -> None:
+def read_a_long_text(wide: Page, viewer: Viewer) -> None:
+    """Long text opens at its end, unless one says not."""
     place = """() => {
       const box = document.querySelector('[role=region][aria-label^=Text]');
       return box.scrollTop / (box.scrollHeight - box.clientHeight);
     }"""
-    wide.goto(viewer.address + "runs/rich?sample=train/4/0/3")
+    go(wide, viewer, "runs/rich?sample=train/4/0/3")
     box = wide.get_by_role("region", name=re.compile("^Text: Assistant")).last
     expect(box).to_be_visible()
     eventually(lambda: wide.evaluate(place) > 0.9)
@@ -309,7 +311,8 @@ def test_the_list_shows_what_one_chooses_in_the_order_one_chooses(wide: Page, vi
     expect(wide).to_have_url(re.compile("scope=0:5|scope=0%3A5"))
 
 
-def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> None:
+def take_the_list_away(wide: Page, viewer: Viewer) -> None:
+    """The samples of the list are taken away."""
     wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
     wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
     card = wide.get_by_role("dialog", name="Export")
@@ -332,8 +335,9 @@ def test_the_samples_of_the_list_are_taken_away(wide: Page, viewer: Viewer) -> N
     assert taken.value.path().read_bytes()[:4] == b"PAR1"
 
 
-def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
-    wide.goto(f"{viewer.address}{RICH}&where=reward+%3C+0.3")
+def share_the_list(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
+    """The samples of the list are shared as a report."""
+    go(wide, viewer, f"{RICH}&where=reward+%3C+0.3")
     wide.get_by_role("list", name="Groups").get_by_role("link").first.wait_for()
     wide.keyboard.press("Control+k")
     wide.keyboard.type("report of the samples")
@@ -351,8 +355,9 @@ def test_the_samples_of_the_list_are_shared_as_a_report(wide: Page, viewer: View
     expect(wide.get_by_role("main", name="Sample")).to_contain_text("Reward")
 
 
-def test_one_sample_is_shared_as_a_report_or_by_a_link(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
-    wide.goto(viewer.address + "runs/toy?view=tokens")
+def share_one_sample(wide: Page, viewer: Viewer) -> None:
+    """One sample is shared as a report or by a link."""
+    go(wide, viewer, "runs/toy?view=tokens")
     share = wide.get_by_role("button", name="Share", exact=True)
     share.click()
     card = wide.get_by_role("dialog", name="Export")
@@ -370,8 +375,15 @@ def test_one_sample_is_shared_as_a_report_or_by_a_link(wide: Page, viewer: Viewe
     expect(wide.get_by_role("listbox", name="Found").get_by_role("option").first).to_contain_text("Share this sample")
 
 
-def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> None:
-    wide.goto(viewer.address + "runs/loop/run")
+def test_samples_are_taken_away_and_shared(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
+    take_the_list_away(wide, viewer)
+    share_one_sample(wide, viewer)
+    share_the_list(wide, viewer, tmp_path)
+
+
+def look_beside(wide: Page, viewer: Viewer) -> None:
+    """What lies beside the samples of a run."""
+    go(wide, viewer, "runs/loop/run")
     main = wide.get_by_role("main", name="Run")
     for part in ("Configuration", "Checkpoints", "Code", "Files"):
         expect(main.locator("summary").filter(has_text=part)).to_be_visible()
@@ -381,3 +393,9 @@ def test_what_lies_beside_the_samples_of_a_run(wide: Page, viewer: Viewer) -> No
     go(wide, viewer, "runs/rich/run")
     main.get_by_role("link", name=re.compile("problem")).click()
     expect(wide.get_by_role("heading", level=1)).to_contain_text("could not be read")
+
+
+def test_the_sample_and_what_lies_beside_it(wide: Page, viewer: Viewer) -> None:
+    look_at_a_sample(wide, viewer)
+    look_beside(wide, viewer)
+    read_a_long_text(wide, viewer)

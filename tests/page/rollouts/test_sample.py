@@ -128,44 +128,74 @@ DRAWN = "() => document.querySelector('article [aria-busy=true]') === null"
 """Whatever is on the screen and was to be drawn has been, or says why not."""
 
 
-def test_what_is_rendered_is_chosen_by_key_and_in_a_menu_and_remembered(page: Page, tmp_path: Path) -> None:
-    text = "**bold** and $x^2$\n\n```python\ndef f(): pass\n```\n\n[web](https://example.org) <|im_end|>"
-    with served(tmp_path, row(0, 0, response=text), row(0, 1, response="<think>why</think>so")) as viewer:
-        page.goto(viewer.link)
-        article = page.locator("article")
-        for _ in range(2):
-            expect(article.locator("strong")).to_have_text("bold")
-            expect(article.locator("math msup")).to_be_visible()
-            expect(article.locator("pre span").first).to_be_visible()
-            link = article.get_by_role("link", name="web")
-            assert (link.get_attribute("href"), link.get_attribute("rel")) == (
-                "https://example.org",
-                "noopener noreferrer nofollow",
-            )
-            page.reload()
-        page.keyboard.press("o")
-        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
-        page.keyboard.press("o")
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
+    """A server over samples of all kinds: what each number is stands beside it."""
+    drawn = "**bold** and $x^2$\n\n```python\ndef f(): pass\n```\n\n[web](https://example.org) <|im_end|>"
+    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(2100)]
+    call = {"id": "c1", "function": {"name": "run", "arguments": '{"code":"1/0"}'}}
+    called = [
+        {"role": "assistant", "content": "I try.", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "ZeroDivisionError", "is_error": True},
+    ]
+    content = [{"type": "image_url", "image_url": {"url": address}} for address in (GOOD, BAD)]
+    rows = [
+        row(0, 0, response=drawn),
+        row(0, 1, response="<think>why</think>so"),
+        row(0, FOUND, prompt=messages, response="<think>a Needle\U0001f600</think>and a needle"),
+        row(0, FOLDED, prompt=[{"role": "system", "content": "hidden needle " + "x " * 200}], response="short"),
+        row(0, TEMPLATED, prompt=TEMPLATE, response="So.<|im_end|>"),
+        row(0, SPOKEN, prompt=[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Say."}]),
+        row(0, ENDLESS, response="a long line " * 400_000 + "that ends"),
+        row(0, SEEN, prompt=[{"role": "user", "content": content}], response=f"see {GOOD} and {BAD}", seen=[GOOD]),
+        row(0, CALLED, prompt=called, policy_version="v7", staleness=2),
+        row(0, CUT, prompt="Be brief. ### Why?"),
+    ]
+    with served(tmp_path_factory.mktemp("kinds"), *rows) as viewer:
+        yield viewer
+
+
+FOUND, FOLDED, TEMPLATED, SPOKEN, ENDLESS, SEEN, CALLED, CUT = range(2, 10)
+GOOD, BAD = uri(png(30, 20) + bytes(60)), uri(b"<svg onload=alert(1)>" * 9, "svg+xml")
+TEMPLATE = "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
+
+
+def test_what_is_rendered_is_chosen_by_key_and_in_a_menu_and_remembered(page: Page, kinds: Viewer) -> None:
+    page.goto(kinds.link)
+    article = page.locator("article")
+    for _ in range(2):
         expect(article.locator("strong")).to_have_text("bold")
-        page.get_by_role("button", name="How text is shown").focus()
-        page.keyboard.press("Enter")
-        for name in ("Markdown", "LaTeX", "Code highlighting"):
-            page.get_by_role("checkbox", name=name).press("Space")
-        page.keyboard.press("Escape")
-        expect(page.get_by_role("button", name="How text is shown 3")).to_be_focused()
+        expect(article.locator("math msup")).to_be_visible()
+        expect(article.locator("pre span").first).to_be_visible()
+        link = article.get_by_role("link", name="web")
+        assert (link.get_attribute("href"), link.get_attribute("rel")) == (
+            "https://example.org",
+            "noopener noreferrer nofollow",
+        )
         page.reload()
-        expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
-        page.get_by_role("button", name="How text is shown 3").click()
-        page.get_by_role("checkbox", name="Newlines and special tokens").check()
-        expect(article.get_by_text("**bold** and $x^2$↵")).to_be_visible()
-        page.wait_for_function("() => CSS.highlights.get('special').size > 0")
-        page.get_by_role("checkbox", name="Newlines and special tokens").uncheck()
-        page.get_by_role("checkbox", name="Chat-template markers").uncheck()
-        expect(article.get_by_text("<|im_end|>")).to_have_count(0)
-        page.get_by_role("checkbox", name="Think blocks").uncheck()
-        page.keyboard.press("Escape")
-        page.keyboard.press("ArrowRight")
-        expect(article.get_by_text("<think>why</think>")).to_be_visible()
+    page.keyboard.press("o")
+    expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
+    page.keyboard.press("o")
+    expect(article.locator("strong")).to_have_text("bold")
+    page.get_by_role("button", name="How text is shown").focus()
+    page.keyboard.press("Enter")
+    for name in ("Markdown", "LaTeX", "Code highlighting"):
+        page.get_by_role("checkbox", name=name).press("Space")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("button", name="How text is shown 3")).to_be_focused()
+    page.reload()
+    expect(article.get_by_text("**bold** and $x^2$")).to_be_visible()
+    page.get_by_role("button", name="How text is shown 3").click()
+    page.get_by_role("checkbox", name="Newlines and special tokens").check()
+    expect(article.get_by_text("**bold** and $x^2$↵")).to_be_visible()
+    page.wait_for_function("() => CSS.highlights.get('special').size > 0")
+    page.get_by_role("checkbox", name="Newlines and special tokens").uncheck()
+    page.get_by_role("checkbox", name="Chat-template markers").uncheck()
+    expect(article.get_by_text("<|im_end|>")).to_have_count(0)
+    page.get_by_role("checkbox", name="Think blocks").uncheck()
+    page.keyboard.press("Escape")
+    page.keyboard.press("ArrowRight")
+    expect(article.get_by_text("<think>why</think>")).to_be_visible()
 
 
 HAS = "text => document.querySelector('article')?.textContent.includes(text)"
@@ -239,43 +269,37 @@ IS_FINDING = "() => document.activeElement?.ariaLabel === 'Find in this sample'"
 COUNTS = """text => document.querySelector('[role=search] [role=status]')?.textContent === text"""
 
 
-def test_a_text_is_found_wherever_it_stands(page: Page, tmp_path: Path) -> None:
-    messages = [{"role": "assistant" if n % 2 else "user", "content": f"message {n}"} for n in range(2100)]
-    rows = [
-        row(0, 0, prompt=messages, response="<think>a Needle\U0001f600</think>and a needle"),
-        row(0, 1, prompt=[{"role": "system", "content": "hidden needle " + "x " * 200}], response="short"),
-    ]
+def test_a_text_is_found_wherever_it_stands(page: Page, kinds: Viewer) -> None:
     # Whatever Playwright expects in vain makes it describe the whole page, which takes seconds with thousands of turns.
     field = page.locator("[role=search][aria-label='Find in this sample'] input")
-    with served(tmp_path, *rows) as viewer:
-        page.goto(viewer.link)
-        page.wait_for_function(HAS, arg="message 1999")
-        page.keyboard.press("Control+f")
-        page.wait_for_function(IS_FINDING)
-        field.fill("needle")
-        page.wait_for_function(COUNTS, arg="1 of 2")
-        page.wait_for_function(IS_AT, arg="Needle")
-        field.press("Enter")
-        page.wait_for_function(IS_AT, arg="needle")
-        page.wait_for_function(COUNTS, arg="2 of 2")
-        page.locator("[role=search] button", has_text="Aa").click()
-        page.wait_for_function(COUNTS, arg="1 of 1")
-        field.fill("message 17")
-        page.wait_for_function(COUNTS, arg="1 of 111")
-        page.wait_for_function(IS_AT, arg="message 17")
-        field.press("Escape")
-        page.wait_for_function(f"() => !({IS_FINDING})()")
-        # A short sample is the browser's: all of its text is in the page, and what it finds unfolds.
-        open_sample(page, viewer, 1)
-        expect(page.get_by_text("short", exact=True).last).to_be_visible()
-        assert page.evaluate(IS_STOPPED) is False
-        expect(field).to_have_count(0)
-        folded = page.locator("article [hidden=until-found]")
-        expect(folded).to_contain_text("hidden needle")
-        folded.evaluate("e => e.dispatchEvent(new Event('beforematch', {bubbles: true}))")
-        expect(page.get_by_text("hidden needle").last).to_be_visible()
-        page.keyboard.press("F")
-        expect(field).to_be_focused()
+    page.goto(kinds.to(f"runs/run?sample=train/0/0/{FOUND}"))
+    page.wait_for_function(HAS, arg="message 1999")
+    page.keyboard.press("Control+f")
+    page.wait_for_function(IS_FINDING)
+    field.fill("needle")
+    page.wait_for_function(COUNTS, arg="1 of 2")
+    page.wait_for_function(IS_AT, arg="Needle")
+    field.press("Enter")
+    page.wait_for_function(IS_AT, arg="needle")
+    page.wait_for_function(COUNTS, arg="2 of 2")
+    page.locator("[role=search] button", has_text="Aa").click()
+    page.wait_for_function(COUNTS, arg="1 of 1")
+    field.fill("message 17")
+    page.wait_for_function(COUNTS, arg="1 of 111")
+    page.wait_for_function(IS_AT, arg="message 17")
+    field.press("Escape")
+    page.wait_for_function(f"() => !({IS_FINDING})()")
+    # A short sample is the browser's: all of its text is in the page, and what it finds unfolds.
+    open_sample(page, kinds, FOLDED)
+    expect(page.get_by_text("short", exact=True).last).to_be_visible()
+    assert page.evaluate(IS_STOPPED) is False
+    expect(field).to_have_count(0)
+    folded = page.locator("article [hidden=until-found]")
+    expect(folded).to_contain_text("hidden needle")
+    folded.evaluate("e => e.dispatchEvent(new Event('beforematch', {bubbles: true}))")
+    expect(page.get_by_text("hidden needle").last).to_be_visible()
+    page.keyboard.press("F")
+    expect(field).to_be_focused()
 
 
 ENDS = """([name, isEnd]) => {
@@ -285,76 +309,68 @@ ENDS = """([name, isEnd]) => {
 """Whether the block on the page holds the end, or is another: in megabytes Playwright looks for seconds."""
 
 
-def test_the_whole_sample_as_one_text_and_its_record_in_blocks(page: Page, tmp_path: Path) -> None:
-    prompt = "<|im_start|>user\nWhy?<|im_end|>\n<|im_start|>assistant\n"
-    rows = [
-        row(0, 0, prompt=prompt, response="So.<|im_end|>"),
-        row(0, 1, prompt=[{"role": "user", "content": "Why?"}, {"role": "user", "content": "Say."}]),
-        row(0, 2, response="a long line " * 400_000 + "that ends"),
-    ]
-    with served(tmp_path, *rows) as viewer:
-        page.goto(viewer.link)
-        open_sample(page, viewer, 0, "text")
-        text = page.get_by_role("region", name="Raw text")
-        expect(text.locator("pre")).to_have_text(prompt + "So.<|im_end|>")
-        text.get_by_role("button", name="Line breaks").click()
-        expect(text.get_by_text("<|im_start|>user↵")).to_be_visible()
-        text.get_by_role("button", name="Line breaks").click()
-        open_sample(page, viewer, 1, "text")
-        expect(text).to_contain_text("Put together from the messages")
-        expect(text.locator("pre")).to_contain_text("[user]")
-        for view, name in (("text", "Raw text"), ("raw", "Raw record")):
-            open_sample(page, viewer, 2, view)
-            block = page.get_by_role("region", name=name)
-            for button, is_end in (("Last block", True), ("Before", False)):
-                block.get_by_role("button", name=button).first.click()
-                page.wait_for_function(ENDS, arg=[name, is_end])
+def read_text_and_record(page: Page, kinds: Viewer) -> None:
+    """The whole sample is one text, and its record is in blocks."""
+    open_sample(page, kinds, TEMPLATED, "text")
+    text = page.get_by_role("region", name="Raw text")
+    expect(text.locator("pre")).to_have_text(TEMPLATE + "So.<|im_end|>")
+    text.get_by_role("button", name="Line breaks").click()
+    expect(text.get_by_text("<|im_start|>user↵")).to_be_visible()
+    text.get_by_role("button", name="Line breaks").click()
+    open_sample(page, kinds, SPOKEN, "text")
+    expect(text).to_contain_text("Put together from the messages")
+    expect(text.locator("pre")).to_contain_text("[user]")
+    for view, name in (("text", "Raw text"), ("raw", "Raw record")):
+        open_sample(page, kinds, ENDLESS, view)
+        block = page.get_by_role("region", name=name)
+        for button, is_end in (("Last block", True), ("Before", False)):
+            block.get_by_role("button", name=button).first.click()
+            page.wait_for_function(ENDS, arg=[name, is_end])
 
 
-def test_images_are_thumbnails_and_broken_ones_say_so(page: Page, tmp_path: Path) -> None:
-    good, bad = uri(png(30, 20) + bytes(60)), uri(b"<svg onload=alert(1)>" * 9, "svg+xml")
-    content = [{"type": "image_url", "image_url": {"url": address}} for address in (good, bad)]
-    with served(
-        tmp_path,
-        row(0, 0, prompt=[{"role": "user", "content": content}], response=f"see {good} and {bad}", seen=[good]),
-    ) as viewer:
-        page.goto(viewer.link)
-        images = page.locator("article img")
-        expect(images).to_have_count(2)
-        page.wait_for_function("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
-        expect(page.get_by_text("no PNG, JPEG, GIF or WebP")).to_have_count(2)
-        page.get_by_text("Other fields").click()
-        expect(images).to_have_count(3)
-        for address in (good, bad):
-            assert address[30:] not in page.content()
+def look_at_images(page: Page, kinds: Viewer) -> None:
+    """Images are thumbnails, and broken ones say so."""
+    open_sample(page, kinds, SEEN)
+    images = page.locator("article img")
+    expect(images).to_have_count(2)
+    page.wait_for_function("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
+    expect(page.get_by_text("no PNG, JPEG, GIF or WebP")).to_have_count(2)
+    page.get_by_text("Other fields").click()
+    expect(images).to_have_count(3)
+    for address in (GOOD, BAD):
+        assert address[30:] not in page.content()
 
 
-def test_a_prompt_is_cut_where_a_person_says_so(page: Page, tmp_path: Path) -> None:
-    with served(tmp_path, row(0, 0, prompt="Be brief. ### Why?")) as viewer:
-        page.goto(viewer.link)
-        expect(page.get_by_role("group", name="User")).to_contain_text("Be brief. ### Why?")
-        page.get_by_role("link", name="Settings").click()
-        page.get_by_label("Prompt starts after").fill("###")
-        page.keyboard.press("Enter")
-        page.go_back()
-        expect(page.get_by_role("group", name="System")).to_contain_text("Be brief.")
-        expect(page.get_by_role("group", name="User")).to_contain_text("Why?")
+def cut_the_prompt(page: Page, kinds: Viewer) -> None:
+    """A prompt is cut where a person says so."""
+    open_sample(page, kinds, CUT)
+    expect(page.get_by_role("group", name="User")).to_contain_text("Be brief. ### Why?")
+    page.get_by_role("link", name="Settings").click()
+    page.get_by_label("Prompt starts after").fill("###")
+    page.keyboard.press("Enter")
+    page.go_back()
+    expect(page.get_by_role("group", name="System")).to_contain_text("Be brief.")
+    expect(page.get_by_role("group", name="User")).to_contain_text("Why?")
 
 
-def test_a_call_names_its_result_and_goes_there(page: Page, tmp_path: Path) -> None:
-    call = {"id": "c1", "function": {"name": "run", "arguments": '{"code":"1/0"}'}}
-    prompt = [
-        {"role": "assistant", "content": "I try.", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": "c1", "content": "ZeroDivisionError", "is_error": True},
-    ]
-    with served(tmp_path, row(0, 0, prompt=prompt, policy_version="v7", staleness=2)) as viewer:
-        page.goto(viewer.link)
-        card = page.get_by_role("group", name="Call of run")
-        expect(card).to_contain_text('"code": "1/0"')
-        card.get_by_role("button", name="→ ZeroDivisionError").click()
-        page.wait_for_function(IS_AT, arg="Z")
-        expect(page.get_by_role("group", name="Tool")).to_contain_text("error")
-        expect(page.get_by_text("v7, lag 2")).to_be_visible()
-        page.get_by_role("main", name="Sample").get_by_role("button", name="completed").click()
-        page.get_by_role("menuitem", name="Exclude").click()
-        expect(page).to_have_url(re.compile("where="))
+def follow_a_call(page: Page, kinds: Viewer) -> None:
+    """A call names its result, and goes there."""
+    open_sample(page, kinds, CALLED)
+    card = page.get_by_role("group", name="Call of run")
+    expect(card).to_contain_text('"code": "1/0"')
+    card.get_by_role("button", name="→ ZeroDivisionError").click()
+    page.wait_for_function(IS_AT, arg="Z")
+    expect(page.get_by_role("group", name="Tool")).to_contain_text("error")
+    expect(page.get_by_text("v7, lag 2")).to_be_visible()
+    page.get_by_role("main", name="Sample").get_by_role("button", name="completed").click()
+    page.get_by_role("menuitem", name="Exclude").click()
+    expect(page).to_have_url(re.compile("where="))
+
+
+def test_what_a_sample_holds_is_shown_in_its_own_way(page: Page, kinds: Viewer) -> None:
+    page.goto(kinds.to(f"runs/run?sample=train/0/{TEMPLATED // 4}/{TEMPLATED}"))
+    expect(page.locator("article footer")).to_be_attached()
+    read_text_and_record(page, kinds)
+    look_at_images(page, kinds)
+    follow_a_call(page, kinds)
+    cut_the_prompt(page, kinds)

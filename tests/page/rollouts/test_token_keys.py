@@ -13,14 +13,8 @@ pytestmark = pytest.mark.browser
 TOKENS = "runs/toy?view=tokens"
 
 
-@pytest.fixture
-def tokens(wide: Page, viewer: Viewer) -> Page:
-    wide.goto(viewer.address + TOKENS)
-    wide.get_by_role("group", name="Tokens, by arrow keys").wait_for()
-    return wide
-
-
-def test_a_key_leads_into_the_tokens_and_escape_lets_go_of_one_then_of_all(tokens: Page) -> None:
+def enter_and_let_go(tokens: Page) -> None:
+    """A key leads into the tokens, and Escape lets go of one, then of all."""
     flow = tokens.get_by_role("group", name="Tokens, by arrow keys")
     card = tokens.get_by_role("tooltip")
     search = tokens.get_by_role("button", name="Copy link to this sample")
@@ -42,7 +36,8 @@ def test_a_key_leads_into_the_tokens_and_escape_lets_go_of_one_then_of_all(token
     expect(search).to_be_focused()
 
 
-def test_keys_go_along_the_worst_tokens_and_through_series_and_forms(tokens: Page) -> None:
+def go_along(tokens: Page) -> None:
+    """Keys go along the worst tokens, and through series and forms."""
     aside = tokens.get_by_role("complementary", name="Worst tokens")
     worst = aside.locator("#worst").locator("..").locator("tbody tr")
     current = worst.and_(aside.locator("[aria-current]"))
@@ -66,7 +61,8 @@ def test_keys_go_along_the_worst_tokens_and_through_series_and_forms(tokens: Pag
     expect(tokens.get_by_role("group", name="Tokens, by arrow keys")).to_be_focused()
 
 
-def test_the_keys_of_the_tokens_are_in_the_help_and_in_the_palette(tokens: Page) -> None:
+def look_into_help_and_palette(tokens: Page) -> None:
+    """The keys of the tokens are in the help and in the palette."""
     tokens.keyboard.press("?")
     help_ = tokens.get_by_role("dialog", name="Keys")
     expect(help_).to_contain_text("In the view Tokens")
@@ -89,7 +85,8 @@ def test_the_keys_of_the_tokens_are_in_the_help_and_in_the_palette(tokens: Page)
     expect(tokens.get_by_role("option", name="Next of the worst tokens")).to_have_count(0)
 
 
-def test_all_tokens_are_saved_as_csv_and_copied_for_a_spreadsheet(tokens: Page) -> None:
+def take_all_away(tokens: Page) -> None:
+    """All tokens are saved as CSV, and copied for a spreadsheet."""
     count = tokens.locator("[data-at]").count()
     menu = tokens.get_by_role("button", name="All tokens as a table")
     menu.click()
@@ -106,8 +103,21 @@ def test_all_tokens_are_saved_as_csv_and_copied_for_a_spreadsheet(tokens: Page) 
     assert copied.splitlines()[0].split("\t") == list(rows[0])
 
 
-def test_ids_without_a_tokenizer_say_so_and_what_to_do(tokens: Page, viewer: Viewer) -> None:
+def say_what_ids_need(tokens: Page, viewer: Viewer) -> None:
+    """Ids without a tokenizer say so, and what to do."""
     main = tokens.get_by_role("main", name="Sample")
     expect(main.get_by_text("Ids alone")).to_have_count(0)
     go(tokens, viewer, "runs/prime?view=tokens")
     expect(main).to_contain_text("rolloupe view … --tokenizer NAME")
+
+
+def test_the_tokens_by_keys(wide: Page, viewer: Viewer) -> None:
+    wide.goto(viewer.address + TOKENS)
+    wide.get_by_role("group", name="Tokens, by arrow keys").wait_for()
+    enter_and_let_go(wide)
+    for part in (go_along, take_all_away, look_into_help_and_palette):
+        go(wide, viewer, TOKENS)
+        wide.get_by_role("complementary", name="Worst tokens").locator("tbody td").first.wait_for()
+        part(wide)
+    go(wide, viewer, TOKENS)
+    say_what_ids_need(wide, viewer)

@@ -187,7 +187,8 @@ def test_a_card_says_all_of_a_token_under_the_pointer_and_by_keys(tokens: Page, 
         expect(card).to_have_count(0)
 
 
-def test_ids_without_text_are_chips_and_what_is_not_trained_on_is_folded(tokens: Page, token_viewer: Viewer) -> None:
+def look_at_ids(tokens: Page, token_viewer: Viewer) -> None:
+    """Ids without text are chips, and what is not trained on is folded."""
     tokens.goto(token_viewer.address + PRIME_TOKENS)
     folded = tokens.get_by_role("button", name=re.compile("tokens folded"))
     expect(folded.first).to_have_text(re.compile(r"^prompt\d+ tokens folded$"))
@@ -221,7 +222,8 @@ def test_a_link_leads_to_a_token_of_a_long_sample(tokens: Page, token_viewer: Vi
     expect(tokens).not_to_have_url(re.compile("token="))
 
 
-def test_strange_strings_and_numbers_are_shown_as_what_they_are(tokens: Page, token_viewer: Viewer) -> None:
+def look_at_strange_tokens(tokens: Page, token_viewer: Viewer) -> None:
+    """Strange strings and numbers of a sample are shown as what they are."""
     tokens.on("dialog", lambda _: pytest.fail("a token ran"))
     tokens.goto(f"{token_viewer.address}runs/odd?sample=train/0/strange/0&view=tokens")
     flow = tokens.get_by_role("group", name="Tokens, by arrow keys")
@@ -281,8 +283,9 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     expect(recorded).to_have_count(flagged)
 
 
-def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(token_viewer.address + LONG_TOKENS)
+def go_to_the_worst(tokens: Page, token_viewer: Viewer) -> None:
+    """The worst tokens lead to their places, beside shares by rule; last, on a telephone."""
+    go(tokens, token_viewer, LONG_TOKENS)
     aside = tokens.get_by_role("complementary", name="Worst tokens")
     rows = aside.get_by_role("table").first.get_by_role("row")
     expect(rows).to_have_count(13)
@@ -311,7 +314,8 @@ def test_the_worst_tokens_lead_to_their_places_beside_shares_by_rule(tokens: Pag
     expect(tokens.get_by_role("heading", name="Worst tokens")).to_be_visible()
 
 
-def test_the_strip_goes_to_a_token_and_selects_a_range(tokens: Page, token_viewer: Viewer) -> None:
+def use_the_strip(tokens: Page, token_viewer: Viewer) -> None:
+    """The strip goes to a token and selects a range."""
     tokens.goto(token_viewer.address + LONG_TOKENS)
     strip = tokens.get_by_role("slider", name="Entropy by position")
     expect(strip).to_be_visible()
@@ -339,8 +343,9 @@ def test_the_strip_goes_to_a_token_and_selects_a_range(tokens: Page, token_viewe
     expect(tokens.locator("[data-at='7999']")).to_be_in_viewport()
 
 
-def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(token_viewer.address + TOY_TOKENS)
+def read_the_table(tokens: Page, token_viewer: Viewer) -> None:
+    """The table has a column for each token and a row for each series."""
+    go(tokens, token_viewer, TOY_TOKENS)
     form = tokens.get_by_role("group", name="Form")
     form.get_by_role("button", name="Table").click()
     expect(tokens).to_have_url(re.compile("view=tokens&as=table"))
@@ -395,8 +400,15 @@ def test_the_table_has_a_column_for_each_token_and_a_row_for_each_series(tokens:
     expect(tokens.locator("[data-at='3'][class*=current]")).to_be_in_viewport()
 
 
-def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}&as=update")
+def test_a_long_sample_by_its_strip_its_worst_tokens_and_its_table(tokens: Page, token_viewer: Viewer) -> None:
+    use_the_strip(tokens, token_viewer)
+    read_the_table(tokens, token_viewer)
+    go_to_the_worst(tokens, token_viewer)
+
+
+def look_at_the_update(tokens: Page, token_viewer: Viewer) -> None:
+    """The update shows what the step does under one rule and another."""
+    go(tokens, token_viewer, f"{PRIME_TOKENS}&as=update")
     bar = tokens.get_by_role("group", name="What the step does")
     expect(bar.get_by_role("status")).to_have_count(1)
     expect(bar.get_by_label("Rule")).to_have_value("recorded")
@@ -438,7 +450,8 @@ def test_the_update_shows_what_the_step_does_under_one_rule_and_another(tokens: 
     expect(bar).to_have_count(0)
 
 
-def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page, token_viewer: Viewer) -> None:
+def see_who_carries_the_update(tokens: Page, token_viewer: Viewer) -> None:
+    """The update of the group and the step shows who carries it."""
     tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/a%252Fb%2520%253Ci%253E/0&view=tokens&as=update")
     aside = tokens.get_by_role("complementary", name="Shares of the update")
     whole = aside.get_by_role("region", name="The update of this")
@@ -487,9 +500,10 @@ def test_the_update_of_the_group_and_the_step_shows_who_carries_it(tokens: Page,
     expect(whole).to_contain_text("Over 3 samples.")
 
 
-def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(tokens: Page, token_viewer: Viewer) -> None:
+def put_two_beside_each_other(tokens: Page, token_viewer: Viewer) -> None:
+    """Two samples of a group are beside each other from where they part."""
     sample, scale = "train/1/a%252Fb%2520%253Ci%253E/0", "colour=logprobs&scale=symmetric:-0.001..0.001:logprobs"
-    tokens.goto(f"{token_viewer.address}runs/alike?sample={sample}&view=tokens&{scale}")
+    go(tokens, token_viewer, f"runs/alike?sample={sample}&view=tokens&{scale}")
     beside = menu(tokens, "Second sample").get_by_label("Beside")
     beside.focus()
     expect(beside.locator("option")).to_have_text(["no other", "a/b <i>/1 · reward none", "a/b <i>/2 · reward none"])
@@ -522,14 +536,15 @@ def test_two_samples_of_a_group_are_beside_each_other_from_where_they_part(token
     expect(there).to_contain_text("a/b <i>/0beside")
 
 
-def test_the_pad_token_of_the_settings_is_left_out_at_both_ends(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}runs/alike?sample=train/1/padded/0&view=tokens")
+def leave_the_padding_out(tokens: Page, token_viewer: Viewer) -> None:
+    """The pad token of the settings is left out at both ends."""
+    go(tokens, token_viewer, "runs/alike?sample=train/1/padded/0&view=tokens")
     expect(tokens.locator("[data-at]")).to_have_count(10)
     address = tokens.url
     tokens.get_by_role("link", name="Settings").click()
     tokens.get_by_role("textbox", name="Pad token").fill("_")
     tokens.get_by_role("textbox", name="Pad token").press("Enter")
-    tokens.goto(address)
+    go(tokens, token_viewer, address.removeprefix(token_viewer.address))
     expect(tokens.locator("[data-at]")).to_have_text([" one", " two"])
     expect(tokens.get_by_text("3 at the start and 5 at the end left out: padding by the pad token")).to_be_visible()
     strip = tokens.get_by_role("slider", name="Entropy by position")
@@ -543,8 +558,15 @@ def test_the_pad_token_of_the_settings_is_left_out_at_both_ends(tokens: Page, to
     expect(heads).to_have_text(["token", "3 - ·one", "4 - ·two"])
 
 
-def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}{PRIME_TOKENS}")
+def test_a_group_by_its_update_side_by_side_and_without_its_padding(tokens: Page, token_viewer: Viewer) -> None:
+    see_who_carries_the_update(tokens, token_viewer)
+    put_two_beside_each_other(tokens, token_viewer)
+    leave_the_padding_out(tokens, token_viewer)
+
+
+def follow_the_worst(tokens: Page, token_viewer: Viewer) -> None:
+    """The worst tokens of the group, the step and the run lead there."""
+    go(tokens, token_viewer, PRIME_TOKENS)
     worst = tokens.get_by_role("region", name="Worst tokens")
     first = worst.get_by_role("row").nth(1)
     expect(first).to_be_visible()
@@ -555,6 +577,12 @@ def test_the_worst_tokens_of_the_group_the_step_and_the_run_lead_there(tokens: P
     worst.get_by_role("row").last.get_by_role("link").click()
     expect(tokens).to_have_url(re.compile(r"token=\d+"))
     expect(tokens).to_have_url(re.compile("view=tokens"))
+
+
+def test_a_sample_of_ids_and_what_a_step_does_with_it(tokens: Page, token_viewer: Viewer) -> None:
+    look_at_ids(tokens, token_viewer)
+    follow_the_worst(tokens, token_viewer)
+    look_at_the_update(tokens, token_viewer)
 
 
 def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, token_viewer: Viewer) -> None:
@@ -603,8 +631,9 @@ def test_the_tokens_of_a_run_by_step_position_rule_and_string(tokens: Page, toke
     expect(tokens.get_by_role("tooltip")).to_be_visible()
 
 
-def test_strange_tokens_of_a_run_are_text_on_one_line(tokens: Page, token_viewer: Viewer) -> None:
-    tokens.goto(f"{token_viewer.address}runs/odd/tokens?series=odd%E2%80%AE+%3Cb%3E&side=high")
+def look_at_a_strange_run(tokens: Page, token_viewer: Viewer) -> None:
+    """Strange tokens of a run are text on one line."""
+    go(tokens, token_viewer, "runs/odd/tokens?series=odd%E2%80%AE+%3Cb%3E&side=high")
     rows = tokens.get_by_role("region", name="Worst tokens").get_by_role("link")
     expect(rows.first).to_be_visible()
     assert "\u202e" not in tokens.locator("main").inner_text()
@@ -615,3 +644,8 @@ def test_strange_tokens_of_a_run_are_text_on_one_line(tokens: Page, token_viewer
     most.get_by_role("button", name="all steps").click()
     expect(most.get_by_role("link", name="·same")).to_be_visible()
     expect(tokens).to_have_url(re.compile("strings=run"))
+
+
+def test_strange_tokens_are_shown_as_what_they_are(tokens: Page, token_viewer: Viewer) -> None:
+    look_at_strange_tokens(tokens, token_viewer)
+    look_at_a_strange_run(tokens, token_viewer)
