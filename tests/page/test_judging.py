@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -13,14 +14,13 @@ from tests.server.support import relax_run
 pytestmark = pytest.mark.browser
 
 
-@pytest.fixture(scope="module")
-def viewer(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
-    """A run for each test."""
-    folder = tmp_path_factory.mktemp("judging")
-    for name in ("judged", "checked"):
-        relax_run(folder / "runs" / name, steps=6)
-    with viewing(folder / "runs", index_dir=folder / "index", state_dir=str(folder / "state"), settled=True) as started:
-        yield started
+@pytest.fixture
+def viewer(tmp_path: Path) -> Iterator[Viewer]:
+    relax_run(tmp_path / "one", steps=6)
+    with viewing(
+        tmp_path / "one", index_dir=tmp_path / "index", state_dir=str(tmp_path / "state"), settled=True
+    ) as viewer:
+        yield viewer
 
 
 class Presses:
@@ -55,18 +55,18 @@ class Presses:
         )  # fmt: skip
 
 
-def begun(page: Page, viewer: Viewer, run: str) -> Presses:
-    """Somebody who has begun to judge a run."""
+@pytest.fixture
+def person(page: Page, viewer: Viewer) -> Presses:
+    """Somebody who has begun to judge."""
     let_in(page, viewer)
-    page.goto(f"{viewer.address}runs/{run}")
+    page.goto(viewer.link)
     expect(page.get_by_role("heading", name="Sample")).to_be_visible()
     person = Presses(page)
     person.button("Judge")
     return person
 
 
-def test_twenty_are_judged_and_saved(page: Page, viewer: Viewer) -> None:
-    person = begun(page, viewer, "judged")
+def test_twenty_are_judged_and_saved(page: Page, person: Presses) -> None:
     expect(page.get_by_role("region", name="Judging")).to_contain_text("48 left to judge")
     for _ in range(20):
         person.judge_by_number()
@@ -85,8 +85,7 @@ def test_twenty_are_judged_and_saved(page: Page, viewer: Viewer) -> None:
     expect(page.get_by_role("complementary", name="Samples")).to_contain_text(f"{good} of 48 samples")
 
 
-def test_the_reward_is_hidden_until_ten_are_judged(page: Page, viewer: Viewer) -> None:
-    person = begun(page, viewer, "checked")
+def test_the_reward_is_hidden_until_ten_are_judged(page: Page, person: Presses) -> None:
     person.button("Check the reward")
     expect(page.get_by_role("region", name="Judging")).to_contain_text("Check 1 of 10")
     for number in range(10):
