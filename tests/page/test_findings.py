@@ -49,7 +49,7 @@ def test_a_finding_opens_its_samples_with_marks_and_is_set_aside(page: Page, hac
         page.get_by_role("textbox", name="Last step").fill("2")
         page.get_by_role("textbox", name="Last step").press("Enter")
         expect(page.get_by_role("status").filter(has_text="Nothing above threshold")).to_contain_text(
-            re.compile(r"could have shown is 0?\.\d+ reward")
+            re.compile(r"each use earned at least 0?\.\d+ reward")
         )
         expect(page).to_have_url(re.compile("to=2"))
         page.go_back()

@@ -179,5 +179,5 @@ def test_runs_stand_side_by_side_with_configurations_and_answers(page: Page, vie
     answers.get_by_role("link", name="Open train/1/0/2 in its run").click()
     expect(page).to_have_url(re.compile(r"runs/recorded-3\?.*sample=train/1/0/2.*over=recorded-1"))
     page.keyboard.press("c")
-    page.get_by_role("button", name="Take recorded-1 out").click()
+    page.get_by_role("button", name="Remove recorded-1").click()
     expect(page.get_by_role("heading", name="Choose a run to compare with")).to_be_visible()

@@ -378,6 +378,7 @@ def share_one_sample(wide: Page, viewer: Viewer) -> None:
 def test_samples_are_taken_away_and_shared(wide: Page, viewer: Viewer, tmp_path: Path) -> None:
     take_the_list_away(wide, viewer)
     share_one_sample(wide, viewer)
+    wide.keyboard.press("Escape")
     share_the_list(wide, viewer, tmp_path)
 
 
