@@ -26,7 +26,7 @@ from tests.thoroughness import amount
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, BrowserContext, Page
 
-for name, examples in (("quick", 10), ("thorough", 200)):
+for name, examples in (("quick", 6), ("thorough", 200)):
     settings.register_profile(
         name,
         max_examples=examples,
@@ -142,12 +142,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what was collected out of each pass of the garbage collector: it lives as long as the process.
-
-    Passes are rare: tests make little garbage that has cycles, and a fourteenth of their time went into looking for it.
-    """
+    """Leave what was collected out of each pass of the garbage collector: it lives as long as the process."""
     gc.freeze()
-    gc.set_threshold(50_000, 20, 100)
+    gc.set_threshold(*forks.RARELY)
 
 
 def pytest_sessionfinish() -> None:

@@ -39,6 +39,9 @@ IMPORTED = (
 
 STARTS_WITHIN_S = 60
 
+RARELY = 50_000, 20, 100
+"""When the garbage collector passes: little garbage of tests has cycles, and a fourteenth of their time went here."""
+
 _ANSWER_BYTES = 16
 """Each answer has as many: the end of a process may follow its number at once."""
 
@@ -173,6 +176,7 @@ def _listen(address: str) -> None:
     registry.built_in_formats()
     execution.keep_pandas_out()  # the first array of each process would import it
     gc.freeze()  # no pass over what all share, which would copy it
+    gc.set_threshold(*RARELY)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody waits for those in the middle
     listener = socket.socket(socket.AF_UNIX)
