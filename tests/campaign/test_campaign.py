@@ -13,6 +13,7 @@ from tests.campaign.folders import Case, make, put_down
 from tests.campaign.report import outcome, summary
 from tests.campaign.style import Style
 from tests.campaign.truth import plan
+from tests.thoroughness import amount
 
 AT_ONCE = 250
 KNOWN = (
@@ -56,7 +57,7 @@ def test_folders_are_read_right_or_refused_with_a_line_that_reads_them(first: in
 
 
 def test_a_seed_makes_the_same_folder_each_time(tmp_path: Path) -> None:
-    for seed in range(60):
+    for seed in range(amount(15, 60)):
         one, two = make(seed, tmp_path / f"{seed}a"), make(seed, tmp_path / f"{seed}b")
         assert files(one.folder) == files(two.folder)
         assert one.expected == two.expected != []
