@@ -74,7 +74,7 @@ def test_the_samples_of_a_query_with_their_tokens(short_grpo: Path, tmp_path: Pa
     assert unknown.code == 2 and "no rule 'beauty'" in unknown.err
 
 
-def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) -> None:
+def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path, demo_index: Path) -> None:
     target = tmp_path / "r.html"
     board = demo_runs / "other_formats/rl_logging_board/gen_train_toy"
     assert rolloupe("export", "html", board, "-o", target, "--worst", "5").code == 0
@@ -84,7 +84,7 @@ def test_the_worst_come_first_by_any_measure(tmp_path: Path, demo_runs: Path) ->
     assert (worst["measure"], worst["measure_title"]) == ("max_kl", "Max token KL")
     assert worst["about"] == "Samples of gen_train_toy: all splits, all steps."
     assert worst["part"] == f"The 5 worst of {len(rolloupe('query', board, '--json').lines)} samples."
-    with package.open(board, index_dir=tmp_path / "index") as runs:
+    with package.open(board, index_dir=demo_index) as runs:
         for one, line in zip(worst["samples"], by_kl.lines, strict=False):
             measured = one["measured"]
             values = query.token_page(runs[0].sample(line["id"])).series[measured["series"]]

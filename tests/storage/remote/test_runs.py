@@ -29,9 +29,9 @@ def facts(runs: Runs) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_every_kind_of_file_is_read_as_on_a_disk(bucket: Bucket, tmp_path: Path, name: str) -> None:
+def test_every_kind_of_file_is_read_as_on_a_disk(bucket: Bucket, tmp_path: Path, demo_index: Path, name: str) -> None:
     bucket.upload(OTHERS / name, f"runs/{name}")
-    with rolloupe.open(OTHERS / name, index_dir=tmp_path / "local") as local:
+    with rolloupe.open(OTHERS / name, index_dir=demo_index) as local:
         expected = facts(local)
         paths = {run.id: os.path.relpath(run.path, OTHERS) for run in local}
     with rolloupe.open(f"{bucket.url}/runs/{name}", index_dir=tmp_path / "remote") as remote:
