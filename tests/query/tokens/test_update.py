@@ -3,6 +3,7 @@
 import math
 from array import array
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -171,7 +172,7 @@ def test_the_shares_of_a_step_are_those_of_its_samples(demo_index: Path) -> None
             are_shares_of(run, rule, samples)
 
 
-def are_shares_of(run: rolloupe.Run, rule: str, samples: list[Sample]) -> None:
+def are_shares_of(run: rolloupe.Run, rule: str, samples: Sequence[Sample]) -> None:
     """Fail where what a step does under a rule is not what its samples do."""
     found = run.update(1, rule)
     updates = {sample.key: token_update(sample, UpdateChoice(rule)) for sample in samples}
