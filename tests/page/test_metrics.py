@@ -381,6 +381,8 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         asked = curves_asked(page)
         page.keyboard.press("m")
         expect(page).to_have_title(re.compile("^run · Metrics"))
+        expect(page.get_by_text("rolloupe view RUN OTHER_RUN")).to_be_visible()  # a run alone
+        expect(page.get_by_role("button", name="Compare with another run")).to_have_count(0)
         usual = page.get_by_role("region", name="by step").get_by_role("button", name="Rename")
         expect(usual).to_have_text(
             [f"Rename {name}" for name in ("Reward", "Reward distribution", "Groups", "KL", "Characters")]
