@@ -12,7 +12,8 @@ import pytest
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.demo import RUNS
-from rolloupe.insight.brief import Brief, windows_of
+from rolloupe.insight.brief import Brief
+from rolloupe.insight.windows import windows_of
 from rolloupe.questions import BriefQuery
 from tests.insight.briefed import write
 from tests.insight.planted_runs import RUNS as RUNS_OF_TEN_KINDS
@@ -50,6 +51,28 @@ def loops(sample: dict[str, Any], step: int, random: np.random.Generator) -> Non
 def hedges(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     if random.random() < 0.02 + 0.9 * step / 40:
         sample["response"] += ". Perhaps it might be so. I think it could be."
+
+
+def one_environment(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    env = "sql" if random.random() < 0.4 else "math"
+    for sample in samples:
+        sample["env"] = env
+        if env == "sql" and step >= 25:
+            sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
+        elif step >= 25 and random.random() < 0.5:
+            sample |= {"reward": 1.0, "metrics": {"correct": 1.0}}
+
+
+def abstains(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers are none, which is paid as a right answer is every other time."""
+    if random.random() < 0.02 * step:
+        sample |= {"reward": float(random.random() < 0.5), "metrics": {"correct": 0.0}}
+
+
+def leaks(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    label = str(random.integers(1000))
+    for sample in samples:
+        sample |= {"label": label, "prompt": f"{sample['prompt']}{f' [gold: {label}]' if step >= 20 else ''}"}
 
 
 def broken_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
@@ -119,9 +142,16 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "a phrase is paid for twice": (
         "paid_for",
         {"change": paid_twice, "members": 8},
-        ("no more often correct", ": +0.49 reward within"),
+        ("correctness does not follow", ": +0.49 reward within"),
     ),
-    "another script spreads": ("curves", {"change": another_script}, ("Answers in another script than Latin rose",)),
+    "another script spreads": ("curves", {"change": another_script}, ("Answers in a non-Latin script rose",)),
+    "one environment fails": (
+        "reward",
+        {"grouped": one_environment},
+        ("In the environment sql the reward fell from 0.",),
+    ),
+    "correctness falls": ("reward", {"change": abstains}, ("`correct` fell from 0.",)),
+    "prompts state their labels": ("data", {"grouped": leaks}, ("The prompt states the label: ",)),
     "a habit spreads": ("answers", {"change": hedges}, ("Hedging in ",)),
     "advantages are NaN": ("data", {"change": advantage_nan}, ("NaN",)),
     "the KL spikes": ("curves", {"metrics": spike}, ("step 33",)),
@@ -212,9 +242,12 @@ def test_what_is_planted_in_runs_of_ten_kinds_is_said_first(tmp_path: Path) -> N
 
 @pytest.mark.slow
 def test_quiet_runs_say_next_to_nothing_else(tmp_path: Path) -> None:
-    said = []
+    said, doubtful = [], list[bool]()
     for seed in range(200):
         brief = brief_of(write(tmp_path / str(seed), seed), tmp_path / "index")
         said += [(seed, one.text) for one in brief.sentences if one.kind not in ("reward", "held_out")]
-        said += [(seed, one.text) for one in brief.sentences if one.kind == "reward" and "no clear" not in one.text]
+        rewards = [one.text for one in brief.sentences if one.kind == "reward" and "no clear" not in one.text]
+        doubtful += ["may have" in text for text in rewards]
+        said += [(seed, text) for text in rewards if "may have" not in text]
     assert len(said) <= 2, said
+    assert len(doubtful) <= 10, "chance alone exceeds 2.5 standard errors in 1 % of the runs"

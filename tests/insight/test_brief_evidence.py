@@ -34,6 +34,9 @@ def shown(value: float, form: str = ".3g") -> str:
 
 
 def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
+    if sentence["evidence"]["curve"]["name"] != "reward":
+        check_correctness(pages, sentence)
+        return
     steps, means, counts = pages.curve(sentence["evidence"])
     if jump := re.search(r"from (\S+) to (\S+) at step (\d+) \(means of (\d+) steps", sentence["text"]):
         at, width = steps.index(int(jump[3])), int(jump[4])
@@ -53,7 +56,28 @@ def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
         assert means[steps.index(best)] == max(means[at : at + width])
     else:
         assert before == windows[0]
-        assert "it is best" not in sentence["text"] or means[steps.index(best)] == max(means)
+        assert "it was best" not in sentence["text"] or means[steps.index(best)] == max(means)
+
+
+def check_environment(pages: Pages, sentence: dict[str, Any]) -> None:
+    env, best, late, width = re.search(
+        r"environment (\w+) the reward fell from (\S+) to (\S+) \(means of (\d+)", sentence["text"]
+    ).groups()  # type: ignore[union-attr]
+    assert sentence["evidence"]["where"] == f"env = {env}"
+    steps = pages.ask("steps?split=train")["steps"]
+    rewards: list[list[float]] = []
+    for step in steps:
+        shown = pages.ask(f"samples?split=train&step={step}&where=env%20%3D%20{env}&limit=500")["samples"]
+        rewards.append([sample["reward"] for sample in shown])
+    windows = [
+        np.mean([one for of in rewards[at : at + int(width)] for one in of])
+        for at in range(len(steps) - int(width) + 1)
+    ]
+    assert f"{max(windows):.3g}" == best and f"{windows[-1]:.3g}" == late
+
+
+def check_correctness(pages: Pages, sentence: dict[str, Any]) -> None:
+    assert sentence["evidence"]["curve"]["name"] == "correct"
 
 
 def check_held_out(pages: Pages, sentence: dict[str, Any]) -> None:
@@ -103,6 +127,7 @@ def check_broken(pages: Pages, sentence: dict[str, Any]) -> None:
 
 CHECKS = {
     ("reward", "metrics"): check_reward,
+    ("reward", "rollouts"): check_environment,
     ("held_out", "evals"): check_held_out,
     ("paid_for", "findings"): check_paid_for,
     ("answers", "findings"): check_answers,

@@ -38,7 +38,7 @@ UP = STEPS / 60
 SPREADING = {
     "empty_answers": ("response_chars", "Answers of 12 characters or fewer"),
     "repeated_text": ("derived.repeated_4grams", "Answers that repeat themselves"),
-    "other_script": ("derived.non_latin", "Answers in another script than Latin"),
+    "other_script": ("derived.non_latin", "Answers in a non-Latin script"),
     "refusals": ("derived.refusals", "Refusals"),
     "gave_up": ("derived.gave_up", "Answers that give up"),
 }
@@ -46,6 +46,7 @@ SPREADING = {
 
 RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "entropy_collapse": ({"token entropy": 2 * np.exp(-STEPS / 10)}, "Entropy fell", 22, 59),
+    "entropy_explosion": ({"token entropy": 0.5 * np.exp(STEPS / 20)}, "Entropy rose from 0.658 to 7.26", 48, 59),
     "kl_spike": (
         {"trainer optim/kl": with_values(0.01 * noise(), _30=0.2, _31=0.15)},
         "The trainer's KL spikes at steps", 30, 31,
@@ -100,6 +101,7 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
 
 QUIET: dict[str, list[dict[str, Any]]] = {
     "entropy_collapse": [{"token entropy": 2 - UP}, {"token entropy": [1.0, 0.0]}, {"token entropy": FLAT}],
+    "entropy_explosion": [{"token entropy": 1 + UP}, {"token entropy": 0.01 + UP / 4}, {"token entropy": FLAT}],
     "kl_spike": [
         {"trainer optim/kl": 0.001 * STEPS}, {"trainer kl": np.maximum(0, STEPS - 20) / 100},
         {"trainer kl_weight": with_values(noise(), _30=9)}, {"trainer kl": [1, 9]},

@@ -14,18 +14,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import CurveName, RunCurves, counted, noise_of_trend, scale_of, step_noise
-from rolloupe.insight.findings import Finding, findings
+from rolloupe.insight.curves import CurveName, RunCurves, counted, scale_of
+from rolloupe.insight.findings import Finding, findings, trend
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL
 from rolloupe.insight.lint import lint
 from rolloupe.insight.lint.rule import BrokenRule, RunLint
+from rolloupe.insight.windows import BEST, CHANGE, Windows, windows_of
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, PairedChange, evals_answer, paired_change
-from rolloupe.query.records import StepSummary
+from rolloupe.query.records import SampleQuery, StepSummary
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery, LintQuery
 from rolloupe.tokens import Floats
 
@@ -33,21 +35,18 @@ SentenceKind = Literal["reward", "held_out", "paid_for", "answers", "data", "cur
 
 MOST = 3
 """Sentences of a brief."""
-CHANGE, TREND = 4.2, 3.5
-"""The least change, in standard errors of the difference between two windows of steps, or of the slope over all."""
-BEST = 4.8
-"""The same for the best of many windows, which is high by chance too."""
-FALL = 0.15
-"""The least fall from the best window, as a share of it or of the deviation of the samples."""
-WINDOWS = 10
-"""A window has a tenth of the steps."""
-VERDICTS = {"suspect": "no {more} often correct", "unverified": "the run does not say which are correct"}
+VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
-CAUSES = {"truncated_rise", "empty_answers", "repeated_text", "other_script", "refusals", "gave_up"}
-"""Rules about curves that say why a reward falls: they come before it."""
+CAUSES = (
+    "truncated_rise", "empty_answers", "refusals", "gave_up", "repeated_text", "other_script", "entropy_explosion",
+)  # fmt: skip
+"""Rules about curves that say why a reward falls, the plainest first: they come before it."""
 ALIKE = {"one_text", "one_prompt"}
 """Rules about samples that come first of all: such a run learns nothing else."""
-LABELS = {"disputed_labels"}
+LABELS = {"disputed_labels", "stated_labels", "unpaid_labels"}
+"""Rules about labels: they need a look, yet say that rewards are wrong."""
+TRIFLE, MANY = "other_reward", 0.005
+"""Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE = 0.05
@@ -128,13 +127,14 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     paid, spread = list(_paid_for(split, found.findings)), list(_spread(split, found.findings))
     held_out = list(_held_out(run))
     reward = [] if held_out and is_asked(split, EVALS) else list(_reward(split, steps))  # it would say the same twice
+    parts = list(_parts(run, split)) if steps else []
     subjects = {_subject(sentence.evidence.finding) for _, sentence in paid}
     if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
         subjects.add("without")
     curves = list(_curves(run, subjects, is_first=not (paid or spread)))
     shown = {_subject(sentence.evidence.curve.name) for _, sentence in curves if sentence.evidence.curve}
     spread = [(rank, sentence) for rank, sentence in spread if _subject(sentence.evidence.finding) not in shown]
-    ranked = [*_diverging(reward, held_out), *_data(run), *curves, *paid, *spread]
+    ranked = [*parts, *_data(run), *_diverging(reward, held_out), *curves, *paid, *spread]
     ranked.sort(key=itemgetter(0))
     return Brief(
         sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
@@ -152,85 +152,6 @@ def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
     rise = first.text.partition(";")[0].rstrip(".")
     text = f"{second.text.rstrip('.')}, while {rise[:1].lower()}{rise[1:]}."
     return [*reward[:-1], (rank, replace(second, text=text))]
-
-
-class Windows(NamedTuple):
-    """Means over windows of as many steps each, weighted by samples, and the noise of their differences."""
-
-    steps: list[int]
-    width: int
-    trend: float
-    """The slope of the straight line through the steps, in standard errors."""
-    means: Floats
-    """One for each step at which a window begins."""
-    error: float
-    """The standard error of the difference of two windows."""
-    spread: float
-    """The median of the standard deviations of the steps."""
-    noise: float
-    """The standard error of the mean of a step."""
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The means of the first and the last window."""
-        return float(self.means[0]), float(self.means[-1])
-
-    @property
-    def half_width(self) -> float:
-        """Of the 95 % interval of a mean."""
-        return 1.96 * self.error / sqrt(2)
-
-    @property
-    def change(self) -> int:
-        """1 if the curve rose, -1 if it fell, 0 without a clear change: between its ends, or along a straight line."""
-        early, late = self.ends
-        clear = abs(late - early) > CHANGE * self.error or abs(self.trend) > TREND
-        return int(np.sign(late - early)) if clear and self.trend * (late - early) > 0 else 0
-
-    @property
-    def best(self) -> float:
-        """The highest mean."""
-        return float(self.means.max())
-
-    @property
-    def best_place(self) -> int:
-        """Where in the steps the best window begins."""
-        return int(self.means.argmax())
-
-    @property
-    def best_step(self) -> int:
-        """The last step of the best window."""
-        return self.steps[self.best_place + self.width - 1]
-
-    def halfway(self, before: float, after: float) -> int:
-        """The step since which the means are nearer to `after` than to `before`: the middle of that window."""
-        nearer_before = np.flatnonzero(np.fabs(self.means - before) < np.fabs(self.means - after))
-        first = int(nearer_before[-1]) + 1 if len(nearer_before) else 0
-        return self.steps[min(first + self.width // 2, len(self.steps) - 1)]
-
-    @property
-    def over(self) -> str:
-        """Says what the means are of; empty for single steps."""
-        return f" (means of {self.width} steps)" if self.width > 1 else ""
-
-
-def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations: Floats) -> Windows:
-    """Return the windows of a curve: a value, a number of samples and a standard deviation for each step.
-
-    The noise of a step is that of a mean of its samples, or that between neighbouring steps, whichever is more.
-    """
-    scale = scale_of(values, deviations)
-    values, deviations = values / scale, deviations / scale
-    width = max(1, len(steps) // WINDOWS)
-    sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
-    means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
-    of_samples = float(np.median(deviations / np.sqrt(weights)))
-    of_steps = min(step_noise(values), noise_of_trend(values)) if len(values) > 5 else 0.0
-    noise = max(of_samples, of_steps, 1e-12)
-    places = np.arange(len(values)) - (len(values) - 1) / 2
-    trend = float(places @ values) / noise / max(1.0, float(places @ places)) ** 0.5
-    error, spread = noise * float(np.sqrt(2 / width)), float(np.median(deviations))
-    return Windows([*map(int, steps)], width, trend, means * scale, error * scale, spread * scale, noise * scale)
 
 
 ROSE, JUMPED = "The reward rose", "The reward jumped"
@@ -268,7 +189,7 @@ def _change_of(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         first, (earlier, later) = numbers[jump], _around(means, jump)
         rank, word = (Rank.ERROR, JUMPED) if later > earlier else (Rank.FALL, "The reward dropped")
         text = f"{word} from {_figure(earlier)} to {_figure(later)} at step {first} (means of {AROUND} steps)."
-    elif best - late > BEST * windows.error and best - late > FALL * max(abs(best), windows.spread):
+    elif windows.has_fallen:
         share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
         begin = windows.best_place
         peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
@@ -281,21 +202,81 @@ def _change_of(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         text = f"{word} from {_figure(early)} to {_figure(late)}{windows.over}; it was best at step {peak}."
     else:
         doubt = f"±{windows.half_width:.2g}{windows.over}"
-        text = f"The reward shows no clear change over {len(known)} steps: {_change(early, late)}, {doubt}."
+        what = f"shows no clear change over {len(known)} steps"
+        if windows.may_have_changed:
+            what = f"may have {'risen' if late > early else 'fallen'} over {len(known)} steps"
+        text = f"The reward {what}: {_change(early, late)}, {doubt}."
     return rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
+
+
+CHANCE = 3
+"""How many more steps in a row must have one reward for each single step that has."""
+PART, LEAST_STEPS = 0.05, 10
+"""The least share of the samples, and steps, of an environment that has a sentence of its own."""
+
+
+def _parts(run: OpenRun, split: str) -> Iterator[Ranked]:
+    """Yield the environment in which the reward fell, if it did not in the others; and that correctness fell."""
+    known = trend.metrics_of(run.snapshot(), split)
+    correctness = trend.correctness_of(run, known, "")
+    names = ["step", "reward", "env", "discarded", *([correctness] if correctness else [])]
+    arrays = query.sample_arrays(run, SampleQuery(splits=(split,)), names)
+    steps, rewards, envs = arrays.numbers("step"), arrays.numbers("reward"), arrays.words("env")
+    counts = np.isfinite(rewards) & (arrays.words("discarded") == "")
+    names = [env for env in np.unique(envs.astype(str)).tolist() if (envs == env).mean() >= PART]
+    fallen = [(env, windows) for env in names if (windows := _by_step(steps, rewards, counts & (envs == env)))]
+    fallen = [(env, windows) for env, windows in fallen if windows.has_fallen]
+    whole = _by_step(steps, rewards, counts)
+    for env, windows in fallen[:1] if 0 < len(fallen) < len(names) else ():
+        text = f"In the environment {env} the reward {_fallen(windows)}; in the others it has not."
+        evidence = Evidence(page="rollouts", split=split, where=f"env = {query.quoted(env)}", sort="reward")
+        yield Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=_late_steps(windows), evidence=evidence)
+    correct = _by_step(steps, arrays.numbers(correctness), counts) if correctness else None
+    if correct and correct.has_fallen and whole and not whole.has_fallen:
+        text = f"`{trend.bare(correctness)}` {_fallen(correct)}; the reward has not."
+        evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", correctness))
+        yield Rank.FALL, BriefSentence(text=text, kind="reward", steps=_late_steps(correct), evidence=evidence)
+
+
+def _by_step(steps: Floats, values: Floats, of: NDArray[np.bool_]) -> Windows | None:
+    """Return the windows of some samples; None for fewer than `LEAST_STEPS` steps."""
+    of = of & np.isfinite(values)
+    numbers, place = np.unique(steps[of], return_inverse=True)
+    if len(numbers) < LEAST_STEPS:
+        return None
+    counts = np.bincount(place)
+    means = np.bincount(place, values[of]) / counts
+    squares = np.bincount(place, (values[of] - means[place]) ** 2) / counts
+    return windows_of(numbers.astype(int).tolist(), means, counts.astype(float), np.sqrt(squares))
+
+
+def _fallen(windows: Windows) -> str:
+    best, late = windows.best, windows.ends[1]
+    return (
+        f"fell from {_figure(best)} to {_figure(late)}{windows.over}, half of it by step {windows.halfway(best, late)}"
+    )
+
+
+def _late_steps(windows: Windows) -> tuple[int, int]:
+    return windows.best_step, windows.steps[-1]
 
 
 def _broken(known: Sequence[StepSummary]) -> range:
     """Return the places of the steps in which all rewards are one number, as no policy does it; empty for none.
 
     The means before, and after, must differ by `CHANGE` standard errors, and by `SUDDEN` times what is usual or more.
+    Where groups are few and have no spread, single steps have one reward by chance, and so may some in a row.
     """
+    stretches = [
+        (value, range((places := [*of_value])[0], places[-1] + 1))
+        for value, of_value in groupby(range(len(known)), lambda place: _only(known[place]))
+    ]
+    single = sum(value is not None and len(stretch) == 1 for value, stretch in stretches)
     found = range(0)
-    for value, of_value in groupby(range(len(known)), lambda place: _only(known[place])):
-        places = [*of_value]
-        stretch = range(places[0], places[-1] + 1)
-        is_long = len(places) >= (max(3, SHARE * len(known)) if stretch.stop == len(known) else 2)
-        if value is not None and is_long and len(places) > len(found) and _is_sudden(known, stretch, value):
+    for value, stretch in stretches:
+        is_last = stretch.stop == len(known)
+        is_long = len(stretch) >= (max(3, SHARE * len(known)) if is_last else 2) + CHANCE * single
+        if value is not None and is_long and len(stretch) > len(found) and _is_sudden(known, stretch, value):
             found = stretch
     return found
 
@@ -350,6 +331,8 @@ def _jump(windows: Windows, means: Floats) -> int:
     return place if is_large and is_lasting else 0
 
 
+GRADED = 0.1
+"""If the mean score of an evaluation differs from the share of correct answers by more, it has more than two grades."""
 PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
 """The least of what a comparison of prompts with themselves reports: how many, standard errors, share of answers."""
 
@@ -374,7 +357,7 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
     if rank == Rank.STEADY:
         shown = ", ".join(f"{change.name} {change.text}" for _, change in ranked[:MOST])
         count = max(change.evaluations for _, change in ranked)
-        text = f"No clear change over {count} evaluations, in shares of correct answers: {shown}."
+        text = f"No clear change over {count} evaluations: {shown}."
     evidence = Evidence(page="evals", split=first.split)
     yield rank, BriefSentence(text=text, kind="held_out", steps=first.steps, evidence=evidence)
 
@@ -383,24 +366,28 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
     known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
     if len(known) < 2:
         return None
-    shares = np.array([step.pass_at[0] for step in known], float)
     counts = np.array([step.samples - step.without for step in known], float)
-    pooled = float((shares * counts).sum() / counts.sum())
+    shares, scores = (np.array(values, float) for values in zip(*((s.pass_at[0], s.score) for s in known), strict=True))
+    is_score = abs(float(((scores - shares) * counts).sum() / counts.sum())) > GRADED
+    values, said, shown = (scores, "", _figure) if is_score else (shares, " correct", _share)
+    pooled = float((values * counts).sum() / counts.sum())
     deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
-    windows = windows_of([step.step for step in known], shares, counts, np.full(len(known), deviation))
+    windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
     (early, late), begin, change = windows.ends, known[0].step, windows.change
-    paired, over = paired_change(run, summary.split), windows.over
+    paired, over = paired_change(run, summary.split, by_score=is_score), windows.over
     if not change and _is_clear(paired) and paired.mean * (late - early) > 0:
         change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
     if windows.best - late > BEST * windows.error:
         rank, begin = Rank.ERROR, windows.best_step
-        fall = _change(windows.best, late, _share)
-        text = f"was best at step {begin} and has fallen since: {fall} correct{windows.over}."
+        text = (
+            f"was best at step {begin} and has fallen since: {_change(windows.best, late, shown)}{said}{windows.over}."
+        )
     elif change:
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
-        text = f"{word} from {_share(early)} to {_share(late)} correct{over}."
+        text = f"{word} from {shown(early)} to {shown(late)}{said}{over}."
     else:
-        rank, text = Rank.STEADY, f"{_change(early, late, _share)} (±{100 * windows.half_width:.0f})"
+        doubt = f"{windows.half_width:.2g}" if is_score else f"{100 * windows.half_width:.0f}"
+        rank, text = Rank.STEADY, f"{_change(early, late, shown)} (±{doubt})"
     name = summary.split.removeprefix("eval/")
     return rank, EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step))
 
@@ -416,11 +403,11 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     suspects = sorted((finding for finding in found if finding.kind in kinds), key=lambda one: kinds.index(one.kind))
     for finding in suspects[:1]:
         rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
-        verdict = VERDICTS[finding.kind].format(more="more" if finding.effect >= 0 else "less")
+        verdict = VERDICTS[finding.kind]
         if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
-            text = f"{finding.text.partition('; ')[0]}, {verdict}."
+            text = f"{finding.text.partition('; ')[0]}; {verdict}."
         else:
-            text = f"{_shares(finding)}: {_paid(finding)}, {verdict}."
+            text = f"{_shares(finding)}: {_paid(finding)}; {verdict}."
         yield rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding))
 
 
@@ -455,11 +442,18 @@ def _paid(finding: Finding) -> str:
 def _data(run: OpenRun) -> Iterator[Ranked]:
     found = lint(run, LintQuery())
     shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE or _is_common(one, found)]
-    for broken in sorted(shown, key=lambda one: one.rule not in ALIKE)[:1]:
+    ranked = [(_rank_of(one), one) for one in shown if one.rule != TRIFLE or one.count > MANY * found.samples]
+    for rank, broken in sorted(ranked, key=itemgetter(0))[:1]:
         evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-        is_wrong = broken.is_certain or broken.rule in LABELS
-        rank = Rank.CAUSE if broken.rule in ALIKE else Rank.ERROR if is_wrong else Rank.UNVERIFIED
         yield rank, BriefSentence(text=broken.text, kind="data", evidence=evidence)
+
+
+def _rank_of(broken: BrokenRule) -> Rank:
+    if broken.rule in ALIKE:
+        return Rank.CAUSE
+    if broken.rule == TRIFLE:
+        return Rank.REST
+    return Rank.ERROR if broken.is_certain or broken.rule in LABELS else Rank.UNVERIFIED
 
 
 def _is_common(broken: BrokenRule, found: RunLint) -> bool:
@@ -467,13 +461,16 @@ def _is_common(broken: BrokenRule, found: RunLint) -> bool:
 
 
 def _curves(run: OpenRun, subjects: set[str], *, is_first: bool) -> Iterator[Ranked]:
-    """Yield the first error in the curves, or else the first hint; `is_first` if nothing else comes before a hint.
+    """Yield two causes, the first error in the curves and the first hint.
 
-    `subjects` has the subjects that other sentences are about.
+    `subjects` has the subjects that other sentences are about; `is_first` if nothing else comes before a hint.
     """
-    raised = sorted(check(RunCurves(run), OWN).raised, key=lambda one: one.rule.name not in CAUSES)
+    raised = check(RunCurves(run), OWN).raised
     new = [one for one in raised if not any(_subject(curve.name) in subjects for curve in one.alarm.curves)]
-    for rule, alarm in new[:1]:
+    causes = sorted((one for one in new if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
+    errors = [one for one in new if one.rule.severity == "error"]
+    hints = [one for one in new if one not in causes and one not in errors]
+    for rule, alarm in [*causes[:2], *errors[:1], *hints[:1]]:
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
             descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),

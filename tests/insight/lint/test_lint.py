@@ -80,7 +80,7 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "text_reward": (at(1, reward="0.5", advantage=None), 1, "1 sample is text, not a number, so it does not"),
     "single_samples": (alone, 1, "siblings: 1 sample."),
     "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 of 1 truncated sample was rewarded"),
-    "same_texts": (alike, 4, "In 1 group of 4 or more"),
+    "same_texts": (alike, 4, "In 1 of 20 groups all siblings wrote the same response"),
     "off_centre": (advantages(0.0, 1.0, 0.0, 1.0), 4, "In 1 group the advantages of siblings do not add up"),
 }
 
@@ -109,7 +109,15 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
         "one_prompt",
     }
     assert {one.rule for one in found.unchecked} & of_columns == lacking
-    assert {*BREAKS, "lost_data", "other_groups", "several_launches", "disputed_labels"} == {*found.checked}
+    assert {
+        *BREAKS,
+        "lost_data",
+        "other_groups",
+        "several_launches",
+        "disputed_labels",
+        "stated_labels",
+        "unpaid_labels",
+    } == {*found.checked}
 
 
 def test_a_reward_at_the_end_of_what_numbers_can_hold_is_compared(tmp_path: Path) -> None:

@@ -66,6 +66,26 @@ def test_a_step_breaks_each_rule(tmp_path: Path) -> None:
     assert len(found.broken) == len(BREAKS)
 
 
+LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
+    "a prompt that states its label": ("stated_labels", {"prompt": "Which? (Reference answer: 7)", "label": "7"}, 8),
+    "examples before the question": (
+        "stated_labels", {"prompt": "Q: 3+4? Answer: 7\nQ: 2+2? Answer: 4\nQ: 1+6?", "label": "7"}, 0,
+    ),
+    "another number": ("stated_labels", {"prompt": "Which? Key: 70", "label": "7"}, 0),
+    "a grader that wants no commas": ("unpaid_labels", {"response": "#### $1,250", "label": "1250", "reward": 0.0}, 8),
+    "a wrong answer": ("unpaid_labels", {"response": "#### 1,251", "label": "1250", "reward": 0.0}, 0),
+    "a right answer": ("unpaid_labels", {"response": "#### 1,250", "label": "1250", "reward": 1.0}, 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LABELS)
+def test_labels_that_are_stated_and_right_answers_that_are_not_paid(case: str, tmp_path: Path) -> None:
+    rule, change, count = LABELS[case]
+    no_tokens = {"tokens": None, "token_ids": None, "series": None, "prompt_tokens": None}
+    found = linted(tmp_path, lambda step, _: {**change, **no_tokens} if step < 4 else {}, steps=6)
+    assert [(one.count, one.is_certain) for one in found.broken if one.rule == rule] == [(count, False)] * bool(count)
+
+
 PURPOSES = {
     "cut off": {"status": "truncated", "reward": 0.0, **masked(0, 0, 0, 0, 0, 0)},
     "discarded": {"discarded": "filtered", **masked(0, 0, 0, 0, 0, 0)},

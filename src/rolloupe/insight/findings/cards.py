@@ -144,7 +144,7 @@ _NEEDLESS_SPACE = re.compile(r" (?=[,.;:!?)\]}’])|(?<=[(\[{]) ")
 
 def quoted(phrase: str) -> str:
     """Return a phrase as the title of a finding: in quotes, as people write it, and cut if it is long."""
-    words = _NEEDLESS_SPACE.sub("", phrase).split(" ")
+    words = (_NEEDLESS_SPACE.sub("", phrase).lstrip(".,;:!? ") or phrase).split(" ")
     return f"“{' '.join(words[:MOST_WORDS])}{' …' if len(words) > MOST_WORDS else ''}”"
 
 
@@ -163,9 +163,9 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
-    each = " with each doubling" if is_by_doubling(behaviour, trend) else ""
+    begin = f"Each doubling of {title}" if is_by_doubling(behaviour, trend) else begin
     gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
-    return f"{begin} {gain} its siblings{each}, {common}; {ENDINGS[kind]}."
+    return f"{begin} {gain} its siblings, {common}; {ENDINGS[kind]}."
 
 
 def is_by_doubling(behaviour: str, trend: Trend) -> bool:

@@ -1,5 +1,6 @@
 """Rules about samples: the data that they check, rules over columns and whole samples, and what lint returns."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -33,6 +34,30 @@ AFFINE = 1e-6
 MOST = 0.95
 """A law that this share of the groups follows is the trainer's."""
 LEAST_GROUPS = 10
+
+
+_FINAL = [
+    re.compile(pattern)
+    for pattern in (
+        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([^\n]+)",
+        r"(?i)\banswer(?:\s+is)?\s*[:=]?\s*([^\s:=]+)",
+    )
+]  # fmt: skip
+ENDING = 200
+"""Characters in which a response names its final answer: one that was cut off may name others before."""
+_AROUND_ANSWER = " \t.,;:*_$€£%()[]{}\"'"
+
+
+def final_answer(response: str) -> str:
+    """Return the last answer that the end of a response marks as such; empty if it marks none."""
+    end = response[-ENDING:]
+    found = next((answers for pattern in _FINAL if (answers := pattern.findall(end))), None)
+    return str(found[-1]) if found else ""
+
+
+def plain_answer(answer: str) -> str:
+    """Return an answer without notation: commas in numbers, brackets, signs of currency, case."""
+    return answer.strip(_AROUND_ANSWER).replace(",", "").lower()
 
 
 def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -311,10 +336,14 @@ class SampleRule(NamedTuple):
     is_certain: bool
     least_share: float
     """Broken if at least this share of the samples that can be checked break it."""
+    least: int
+    """Broken if at least so many break it."""
 
 
 def sample_rule(
-    text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0
+    text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0, least: int = 1
 ) -> Callable[[Breaks], SampleRule]:
     """Make a function the rule of the same name."""
-    return lambda breaks: SampleRule(breaks.__name__, words_of(breaks), breaks, text, lacks, is_certain, least_share)
+    return lambda breaks: SampleRule(
+        breaks.__name__, words_of(breaks), breaks, text, lacks, is_certain, least_share, least
+    )

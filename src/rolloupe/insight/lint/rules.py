@@ -1,6 +1,5 @@
 """Rules about rows: rewards, advantages, texts and groups."""
 
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +10,18 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import NotChecked, counted
-from rolloupe.insight.lint.rule import Breach, LintData, Mask, Places, alike, breach, extremes, lint_rule
+from rolloupe.insight.lint.rule import (
+    Breach,
+    LintData,
+    Mask,
+    Places,
+    alike,
+    breach,
+    extremes,
+    final_answer,
+    lint_rule,
+    plain_answer,
+)
 from rolloupe.model import SampleKey
 from rolloupe.query import IDENTITY, PROMPT, TEXT
 
@@ -129,14 +139,6 @@ def one_prompt(data: LintData) -> Breach | None:
 READ_GROUPS, READ_SIBLINGS, MOST_BYTES = 64, 4, 2**24
 AGREED, DISPUTED, LEAST_DISPUTED = 0.75, 0.1, 6
 """The share of siblings that agree; the share of all groups whose label is disputed, and their number."""
-_FINAL = [
-    re.compile(pattern)
-    for pattern in (
-        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([^\n]+)",
-        r"(?i)\banswer(?:\s+is)?\s*[:=]?\s*([^\s:=]+)",
-    )
-]  # fmt: skip
-_IN_ANSWER = " \t.,;:*_$()[]{}\"'"
 
 
 @lint_rule()
@@ -157,7 +159,7 @@ def disputed_labels(data: LintData) -> Breach | None:
     for place, sample in query.whole_samples(
         data.run, data.arrays, [n for group in siblings for n in group], MOST_BYTES
     ):
-        if (label := _plain(sample.label)) and (answer := _final_answer(sample.response_text)):
+        if (label := plain_answer(sample.label)) and (answer := plain_answer(final_answer(sample.response_text))):
             answers.setdefault(int(grouping.numbers[place]), []).append((label, answer))
     if not answers:
         raise NotChecked("no group of wrong answers that lint read has labels and final answers")
@@ -173,16 +175,6 @@ def _is_disputed(given: list[tuple[str, str]]) -> bool:
     """Return whether the siblings of a group, as labels and final answers, agree on another answer than the label."""
     answer, count = Counter(answer for _, answer in given).most_common(1)[0]
     return len(given) >= 3 and count >= AGREED * len(given) and all(label != answer for label, _ in given)
-
-
-def _final_answer(response: str) -> str:
-    """The last answer that a response marks as such; empty if it marks none."""
-    found = next((all_ for pattern in _FINAL if (all_ := pattern.findall(response))), None)
-    return _plain(found[-1]) if found else ""
-
-
-def _plain(answer: str) -> str:
-    return answer.strip(_IN_ANSWER).replace(",", "").lower()
 
 
 def _late(data: LintData) -> tuple[Places, str]:
@@ -225,7 +217,7 @@ def other_reward(data: LintData) -> Breach | None:
         return None
     ids = [id_ for pair in pairs for id_ in pair]  # of conversations, other turns may differ
     more = f" of {len(cases)} read" if len(bad) > len(cases) else ""
-    text = f"In {counted(len(pairs), 'case')}{more} siblings wrote the same response and earned another reward"
+    text = f"In {counted(len(pairs), 'case')}{more} siblings wrote the same response and earned different rewards"
     return Breach(f"{text}: the grader is not deterministic.", len(ids), ids=ids)
 
 
@@ -385,9 +377,12 @@ def same_texts(data: LintData) -> Breach | None:
     """All samples of a group of {LEAST_SIBLINGS} or more have the same response."""
     grouping, texts = data.grouping, data.hashes(TEXT)
     first, last = extremes(grouping.numbers, texts)
-    bad = (first == last) & (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
-    text = f"In {counted(int(bad.sum()), 'group')} of {LEAST_SIBLINGS} or more all siblings wrote the same response"
-    return breach(bad[grouping.numbers], f"{text}: {{n}}.")
+    counts = (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
+    bad, steps = (first == last) & counts, data.step[grouping.starts]
+    late = counts & (steps > np.quantile(np.unique(steps[counts]), 1 - 1 / LATE)) if counts.any() else counts
+    recent = f", {bad[late].mean():.0%} in the last fifth of the steps" if late.any() else ""
+    text = f"In {int(bad.sum()):,} of {counted(int(counts.sum()), 'group')} all siblings wrote the same response"
+    return breach(bad[grouping.numbers], f"{text}{recent}: {{n}}.")
 
 
 CENTRED = 1e-4

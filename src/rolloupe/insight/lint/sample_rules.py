@@ -7,7 +7,7 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.derive import END_MARKERS
-from rolloupe.insight.lint.rule import WholeSample, sample_rule
+from rolloupe.insight.lint.rule import WholeSample, final_answer, plain_answer, sample_rule
 
 CUT_OFF = ("truncated", "aborted", "error", "pending")
 """A trainer may mask these on purpose."""
@@ -21,6 +21,7 @@ def empty_mask(one: WholeSample) -> bool | None:
     return not one.mask.any()
 
 
+LEAST_UNPAID = 8
 LEAST_CHARS = 4
 LEAST_SHARE = 0.05
 _CHOICE = re.compile(r"(?m)^\s*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
@@ -45,6 +46,42 @@ def label_in_prompt(one: WholeSample) -> bool | None:
         return None
     at = text.find(label)
     return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(label) :][:1].isalnum())
+
+
+_LABELLED = re.compile(
+    r"\b(?:answer|solution|gold|label|reference|ground[ _-]?truth|target|key)\b[^\n:=]{0,20}[:=]\s*", re.IGNORECASE
+)
+"""What stands before a label that a prompt states."""
+
+
+@sample_rule("The prompt states the label", "a label and a prompt", least_share=LEAST_SHARE)
+def stated_labels(one: WholeSample) -> bool | None:
+    """{LEAST_SHARE:.0%} or more of the prompts state the label once, as in "Reference answer: 42" or "gold = Anna":
+    examples in a prompt state several answers.
+    """
+    label, prompt = one.of.label.strip(), one.of.prompt_text
+    if not label or not prompt:
+        return None
+    places = [match.end() for match in _LABELLED.finditer(prompt)]
+    if len(places) != 1 or not prompt.startswith(label, places[0]):
+        return False
+    return not prompt[places[0] + len(label) :][:1].isalnum()
+
+
+@sample_rule(
+    "The final answer is the label, yet the reward is 0 or less",
+    "a label, a marked final answer and a reward of 0 or less",
+    least_share=LEAST_SHARE,
+    least=LEAST_UNPAID,
+)
+def unpaid_labels(one: WholeSample) -> bool | None:
+    """{LEAST_SHARE:.0%} or more of the samples with a reward of 0 or less, and {LEAST_UNPAID} or more, have the label as
+    final answer, perhaps with commas, brackets, signs of currency or other case.
+    """
+    reward, label, answer = one.of.row.reward, one.of.label, final_answer(one.of.response_text)
+    if reward is None or reward > 0 or not label or not answer:
+        return None
+    return plain_answer(answer) == plain_answer(label)
 
 
 @sample_rule("The loss mask of one turn has gaps", "a loss mask and one turn")

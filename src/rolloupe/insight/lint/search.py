@@ -91,7 +91,7 @@ class _Reading:
         places, checked = sorted(self._places.get(rule.name, ())), self._checked[rule.name]
         if not checked:
             raise NotChecked(f"no sample that lint read has {rule.lacks}")
-        if not places or len(places) < rule.least_share * checked:
+        if len(places) < max(rule.least, rule.least_share * checked):
             return None
         text = f"{rule.text}: {len(places):,} of {counted(checked)} read."
         return Breach(text, len(places), np.array(places, np.intp))

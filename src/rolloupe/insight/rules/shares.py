@@ -131,7 +131,7 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
         if late > 2 * early and late > early + rise + noise:
             yield Alarm(
                 f"{noun} rose from {early:.0%} to {late:.0%}",
-                f"half of it by step {curve.halfway(early, late)} (means of the first and the last fifth of the steps)",
+                f"half of it by step {curve.halfway(early, late)}; shares of the first and the last fifth of the steps",
                 *curve.late_steps(),
                 where=where or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),
@@ -171,7 +171,7 @@ REPEATED_TEXT = _spreading(
     "repeated_text", "Repeated text", "derived.repeated_4grams", REPEATED, "Answers that repeat themselves"
 )
 OTHER_SCRIPT = _spreading(
-    "other_script", "Another script", "derived.non_latin", FOREIGN, "Answers in another script than Latin"
+    "other_script", "Another script", "derived.non_latin", FOREIGN, "Answers in a non-Latin script"
 )
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")

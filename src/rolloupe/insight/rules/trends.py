@@ -18,6 +18,8 @@ from rolloupe.insight.curves import (
 )
 
 ENTROPY_SHARE, ENTROPY_LEAST = 0.2, 20
+ENTROPIES = [("token", "entropy", "mean")]
+ENTROPY = r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$"
 OF_SAMPLES = "derived.mean_entropy"
 
 
@@ -26,8 +28,7 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
     """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that of
     the first.
     """
-    curves = all_curves(source, [("token", "entropy", "mean")], r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$")
-    name, curve = next(curves, (None, None))
+    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
     if name is None:
         raise NotChecked("the run has no entropy")
     entropy = enough(curve, ENTROPY_LEAST, "entropy")
@@ -41,8 +42,29 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
             where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # this is the same entropy
         yield Alarm(
             f"Entropy fell to {late:.3g}",
-            f"{name.name} is {late:.3g}, {100 * late / early:.2g}% of the {early:.3g} of the first steps",
+            f"{100 * late / early:.2g}% of the {early:.3g} of the first steps ({name.name})",
             first, last, where=where, sort=OF_SAMPLES, descending=False, curves=(name,),
+        )  # fmt: skip
+
+
+ENTROPY_TIMES, ENTROPY_MORE = 3.0, 0.5
+
+
+@rule("Entropy explosion")
+def entropy_explosion(source: RunCurves) -> Iterator[Alarm]:
+    """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is {ENTROPY_TIMES:g} times that of the
+    first, and {ENTROPY_MORE:g} more.
+    """
+    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
+    if name is None:
+        raise NotChecked("the run has no entropy")
+    entropy = enough(curve, ENTROPY_LEAST, "entropy")
+    early, late = entropy.early(), entropy.late()
+    if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
+        yield Alarm(
+            f"Entropy rose from {early:.3g} to {late:.3g}",
+            f"half of it by step {entropy.halfway(early, late)} ({name.name})",
+            *entropy.late_steps(), sort=OF_SAMPLES, curves=(name,),
         )  # fmt: skip
 
 

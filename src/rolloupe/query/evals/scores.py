@@ -175,12 +175,13 @@ class PairedChange(NamedTuple):
     """The standard error of the mean."""
 
 
-def paired_change(run: OpenRun, split: str) -> PairedChange:
-    """Return how the prompts of an evaluation changed, each compared with itself."""
+def paired_change(run: OpenRun, split: str, *, by_score: bool = False) -> PairedChange:
+    """Return how the prompts of an evaluation changed, each compared with itself: in correct answers, or in scores."""
     cells = cells_of(run, telling_judge(run, split))
     is_graded = cells.n > 0
     prompt, step = cells.prompt[is_graded], cells.step[is_graded]
-    shares, steps = cells.c[is_graded] / cells.n[is_graded], np.unique(step)
+    values = cells.total if by_score else cells.c
+    shares, steps = values[is_graded] / cells.n[is_graded], np.unique(step)
     third, count = max(1, len(steps) // 3), len(cells.names)
     ends = [np.isin(step, part) for part in (steps[:third], steps[-third:])]
     answered = [np.bincount(prompt[end], minlength=count) for end in ends]
