@@ -75,8 +75,8 @@ def stated_labels(one: WholeSample) -> bool | None:
     least=LEAST_UNPAID,
 )
 def unpaid_labels(one: WholeSample) -> bool | None:
-    """{LEAST_SHARE:.0%} or more of the samples with a reward of 0 or less, and {LEAST_UNPAID} or more, have the label as
-    final answer, perhaps with commas, brackets, signs of currency or other case.
+    """{LEAST_SHARE:.0%} or more of the samples with a reward of 0 or less, and at least {LEAST_UNPAID}, have the label
+    as final answer, perhaps with commas, brackets, signs of currency or other case.
     """
     reward, label, answer = one.of.row.reward, one.of.label, final_answer(one.of.response_text)
     if reward is None or reward > 0 or not label or not answer:
