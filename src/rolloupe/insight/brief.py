@@ -369,7 +369,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
     counts = np.array([step.samples - step.without for step in known], float)
     shares, scores = (np.array(values, float) for values in zip(*((s.pass_at[0], s.score) for s in known), strict=True))
     is_score = abs(float(((scores - shares) * counts).sum() / counts.sum())) > GRADED
-    values, said, shown = (scores, "", _figure) if is_score else (shares, " correct", _share)
+    values, unit, shown = (scores, "", _figure) if is_score else (shares, " correct", _share)
     pooled = float((values * counts).sum() / counts.sum())
     deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
     windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
@@ -380,11 +380,11 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
     if windows.best - late > BEST * windows.error:
         rank, begin = Rank.ERROR, windows.best_step
         text = (
-            f"was best at step {begin} and has fallen since: {_change(windows.best, late, shown)}{said}{windows.over}."
+            f"was best at step {begin} and has fallen since: {_change(windows.best, late, shown)}{unit}{windows.over}."
         )
     elif change:
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
-        text = f"{word} from {shown(early)} to {shown(late)}{said}{over}."
+        text = f"{word} from {shown(early)} to {shown(late)}{unit}{over}."
     else:
         doubt = f"{windows.half_width:.2g}" if is_score else f"{100 * windows.half_width:.0f}"
         rank, text = Rank.STEADY, f"{_change(early, late, shown)} (±{doubt})"
