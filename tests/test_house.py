@@ -231,15 +231,15 @@ def test_fetching_pytorch_is_announced_and_shown(index: str) -> None:
 
 FIRST_MINUTE = (
     "insight/brief.py", "insight/comparison.py", "query/several_runs/rewards.py", "cli/commands/brief.py",
-    "cli/commands/compare.py",
+    "cli/commands/compare.py", "insight/windows.py",
 )  # fmt: skip
 """Modules of a later capability, which has lines of its own."""
 
 
 @pytest.mark.xfail(
     strict=True,
-    reason="88,496 lines: six passes of merging, inlining and rewriting took 17,000 of 103,600; 7,000 of these came "
-    "after the limit was set, for logs that are not read to the letter, and 1,800 for judgements, prompts "
+    reason="87,518 lines: seven passes of merging, inlining and rewriting took 18,000 of 103,600; 7,000 of these came "
+    "after the limit was set, for logs that are not read to the letter, and 2,000 for judgements, prompts, labels "
     "and what else a newcomer meets. What is left are features and their bounds.",
 )
 def test_the_package_has_at_most_84_000_lines() -> None:
