@@ -83,7 +83,7 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     ),
     **{
         rule: (
-            {"samples ": FLAT + 63, f"sample {metric}": FLAT, f"matching {metric}": 3 + STEPS / 3},
+            {"samples ": FLAT + 63, f"sample {metric}": FLAT + 99, f"matching {metric}": 3 + STEPS / 3},
             f"{noun} rose from 8% to 33%", 48, 59,
         )
         for rule, (metric, noun) in SPREADING.items()

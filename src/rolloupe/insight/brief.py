@@ -26,7 +26,7 @@ from rolloupe.insight.lint import lint
 from rolloupe.insight.lint.rule import BrokenRule, RunLint
 from rolloupe.insight.windows import BEST, CHANGE, Windows, windows_of
 from rolloupe.query.engine.names import EVALS, is_asked
-from rolloupe.query.evals.scores import EvalSummary, PairedChange, evals_answer, paired_change
+from rolloupe.query.evals.scores import EvalSummary, PairedChange, evals_answer, graded_deviation, paired_change
 from rolloupe.query.records import SampleQuery, StepSummary
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery, LintQuery
 from rolloupe.tokens import Floats
@@ -43,8 +43,9 @@ CAUSES = (
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
 ALIKE = {"one_text", "one_prompt"}
 """Rules about samples that come first of all: such a run learns nothing else."""
-LABELS = {"disputed_labels", "stated_labels", "unpaid_labels"}
-"""Rules about labels: they need a look, yet say that rewards are wrong."""
+STATED = "stated_labels"
+LABELS = {"disputed_labels", STATED, "unpaid_labels"}
+"""Rules about labels that a brief mentions though they need a look."""
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
@@ -131,15 +132,30 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     subjects = {_subject(sentence.evidence.finding) for _, sentence in paid}
     if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
         subjects.add("without")
-    curves = list(_curves(run, subjects, is_first=not (paid or spread)))
-    shown = {_subject(sentence.evidence.curve.name) for _, sentence in curves if sentence.evidence.curve}
-    spread = [(rank, sentence) for rank, sentence in spread if _subject(sentence.evidence.finding) not in shown]
-    ranked = [*parts, *_data(run), *_diverging(reward, held_out), *curves, *paid, *spread]
-    ranked.sort(key=itemgetter(0))
+    others = [*parts, *_data(run), *_diverging(reward, held_out)]
+    has_fallen = any(rank == Rank.FALL or (rank == Rank.ERROR and one.kind == "held_out") for rank, one in others)
+    curves = _curves(run, subjects, is_first=not (paid or spread), has_fallen=has_fallen)
+    ranked = sorted([*others, *curves, *paid, *spread], key=itemgetter(0))
     return Brief(
-        sentences=[sentence for _, sentence in ranked[:MOST]], split=split, samples=sum(step.samples for step in steps),
+        sentences=_chosen(ranked), split=split, samples=sum(step.samples for step in steps),
         pending=found.pending,
     )  # fmt: skip
+
+
+def _chosen(ranked: Sequence[Ranked]) -> list[BriefSentence]:
+    """Return the first sentences, one about each subject; what a reward fell by has a place among them."""
+    chosen: list[Ranked] = []
+    subjects = set[str]()
+    for rank, sentence in ranked:
+        curve = sentence.evidence.curve
+        subject = _subject(sentence.evidence.finding or (curve.name if curve and sentence.kind == "curves" else ""))
+        if subject and subject in subjects:
+            continue
+        subjects.add(subject)
+        chosen.append((rank, sentence))
+    fall = next((one for one in chosen[MOST:] if one[0] == Rank.FALL), None)
+    shown = chosen[:MOST] if fall is None else [*chosen[: MOST - 1], fall]
+    return [sentence for _, sentence in shown]
 
 
 def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
@@ -201,7 +217,7 @@ def _change_of(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         rank, word = (Rank.CHANGE, ROSE) if windows.change > 0 else (Rank.ERROR, "The reward fell")
         text = f"{word} from {_figure(early)} to {_figure(late)}{windows.over}; it was best at step {peak}."
     else:
-        doubt = f"±{windows.half_width:.2g}{windows.over}"
+        doubt = f"±{windows.half_width:.2g}{windows.over}" if windows.is_noisy else "always the same"
         what = f"shows no clear change over {len(known)} steps"
         if windows.may_have_changed:
             what = f"may have {'risen' if late > early else 'fallen'} over {len(known)} steps"
@@ -216,24 +232,34 @@ PART, LEAST_STEPS = 0.05, 10
 
 
 def _parts(run: OpenRun, split: str) -> Iterator[Ranked]:
-    """Yield the environment in which the reward fell, if it did not in the others; and that correctness fell."""
-    known = trend.metrics_of(run.snapshot(), split)
-    correctness = trend.correctness_of(run, known, "")
+    """Yield the environment in which the reward fell, if it did in no other; and that correctness fell alone."""
+    correctness = trend.correctness_of(run, trend.metrics_of(run.snapshot(), split), "")
+    if not correctness and not query.has_column(run, "env"):
+        return
     names = ["step", "reward", "env", "discarded", *([correctness] if correctness else [])]
     arrays = query.sample_arrays(run, SampleQuery(splits=(split,)), names)
-    steps, rewards, envs = arrays.numbers("step"), arrays.numbers("reward"), arrays.words("env")
+    steps, rewards = arrays.numbers("step"), arrays.numbers("reward")
     counts = np.isfinite(rewards) & (arrays.words("discarded") == "")
-    names = [env for env in np.unique(envs.astype(str)).tolist() if (envs == env).mean() >= PART]
-    fallen = [(env, windows) for env in names if (windows := _by_step(steps, rewards, counts & (envs == env)))]
-    fallen = [(env, windows) for env, windows in fallen if windows.has_fallen]
-    whole = _by_step(steps, rewards, counts)
-    for env, windows in fallen[:1] if 0 < len(fallen) < len(names) else ():
-        text = f"In the environment {env} the reward {_fallen(windows)}; in the others it has not."
-        evidence = Evidence(page="rollouts", split=split, where=f"env = {query.quoted(env)}", sort="reward")
+    envs, place, sizes = np.unique(arrays.words("env").astype(str), return_inverse=True, return_counts=True)
+    judged = {
+        env: windows
+        for number, env in enumerate(envs.tolist())
+        if env and sizes[number] >= PART * len(steps)
+        if (windows := _by_step(steps, rewards, counts & (place == number)))
+    }
+    fallen = [env for env, windows in judged.items() if windows.has_fallen]
+    if len(fallen) == 1 and len(judged) > 1:
+        others = f"{len(judged) - 1} other {'environment' if len(judged) == 2 else 'environments'}"
+        windows = judged[fallen[0]]
+        text = f"In the environment {fallen[0]} the reward {_fallen(windows)}; in {others} there is no clear fall."
+        evidence = Evidence(page="rollouts", split=split, where=f"env = {query.quoted(fallen[0])}", sort="reward")
         yield Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=_late_steps(windows), evidence=evidence)
-    correct = _by_step(steps, arrays.numbers(correctness), counts) if correctness else None
-    if correct and correct.has_fallen and whole and not whole.has_fallen:
-        text = f"`{trend.bare(correctness)}` {_fallen(correct)}; the reward has not."
+    if not correctness:
+        return
+    whole, correct = (_by_step(steps, values, counts) for values in (rewards, arrays.numbers(correctness)))
+    if correct and correct.has_fallen and whole and not whole.has_fallen and not whole.may_have_fallen:
+        did = "rose" if whole.change > 0 else "did not fall"
+        text = f"`{trend.bare(correctness)}` {_fallen(correct)}, while the reward {did}."
         evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", correctness))
         yield Rank.FALL, BriefSentence(text=text, kind="reward", steps=_late_steps(correct), evidence=evidence)
 
@@ -244,10 +270,11 @@ def _by_step(steps: Floats, values: Floats, of: NDArray[np.bool_]) -> Windows | 
     numbers, place = np.unique(steps[of], return_inverse=True)
     if len(numbers) < LEAST_STEPS:
         return None
-    counts = np.bincount(place)
-    means = np.bincount(place, values[of]) / counts
-    squares = np.bincount(place, (values[of] - means[place]) ** 2) / counts
-    return windows_of(numbers.astype(int).tolist(), means, counts.astype(float), np.sqrt(squares))
+    scale, counts = scale_of(values[of]), np.bincount(place)
+    scaled = values[of] / scale
+    means = np.bincount(place, scaled) / counts
+    deviations = np.sqrt(np.bincount(place, (scaled - means[place]) ** 2) / counts)
+    return windows_of(numbers.astype(int).tolist(), means * scale, counts.astype(float), deviations * scale)
 
 
 def _fallen(windows: Windows) -> str:
@@ -331,8 +358,6 @@ def _jump(windows: Windows, means: Floats) -> int:
     return place if is_large and is_lasting else 0
 
 
-GRADED = 0.1
-"""If the mean score of an evaluation differs from the share of correct answers by more, it has more than two grades."""
 PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
 """The least of what a comparison of prompts with themselves reports: how many, standard errors, share of answers."""
 
@@ -367,15 +392,17 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
     if len(known) < 2:
         return None
     counts = np.array([step.samples - step.without for step in known], float)
-    shares, scores = (np.array(values, float) for values in zip(*((s.pass_at[0], s.score) for s in known), strict=True))
-    is_score = abs(float(((scores - shares) * counts).sum() / counts.sum())) > GRADED
-    values, unit, shown = (scores, "", _figure) if is_score else (shares, " correct", _share)
-    pooled = float((values * counts).sum() / counts.sum())
-    deviation = np.sqrt(max(pooled * (1 - pooled), 0.0))
+    deviation = None if summary.falls else graded_deviation(run, summary.split)
+    is_score = deviation is not None
+    values = np.array([step.score if is_score else step.pass_at[0] for step in known], float)
+    unit, shown = ("", _figure) if is_score else (" correct", _share)
+    if deviation is None:
+        pooled = float((values * counts).sum() / counts.sum())
+        deviation = sqrt(max(pooled * (1 - pooled), 0.0))
     windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
     (early, late), begin, change = windows.ends, known[0].step, windows.change
     paired, over = paired_change(run, summary.split, by_score=is_score), windows.over
-    if not change and _is_clear(paired) and paired.mean * (late - early) > 0:
+    if not change and _is_clear(paired, 2 * deviation if is_score else 1.0) and paired.mean * (late - early) > 0:
         change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
     if windows.best - late > BEST * windows.error:
         rank, begin = Rank.ERROR, windows.best_step
@@ -392,8 +419,8 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[Rank, EvaluationCha
     return rank, EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step))
 
 
-def _is_clear(paired: PairedChange) -> bool:
-    is_large = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) >= PAIRED_POINTS
+def _is_clear(paired: PairedChange, scale: float) -> bool:
+    is_large = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) >= PAIRED_POINTS * scale
     return is_large and abs(paired.mean) > PAIRED_CHANGE * paired.error
 
 
@@ -453,22 +480,23 @@ def _rank_of(broken: BrokenRule) -> Rank:
         return Rank.CAUSE
     if broken.rule == TRIFLE:
         return Rank.REST
-    return Rank.ERROR if broken.is_certain or broken.rule in LABELS else Rank.UNVERIFIED
+    return Rank.ERROR if broken.is_certain or broken.rule == STATED else Rank.UNVERIFIED
 
 
 def _is_common(broken: BrokenRule, found: RunLint) -> bool:
     return broken.rule in LOOKS and broken.count >= SHARE * found.samples
 
 
-def _curves(run: OpenRun, subjects: set[str], *, is_first: bool) -> Iterator[Ranked]:
+def _curves(run: OpenRun, subjects: set[str], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:
     """Yield two causes, the first error in the curves and the first hint.
 
-    `subjects` has the subjects that other sentences are about; `is_first` if nothing else comes before a hint.
+    `subjects` has the subjects that other sentences are about; `is_first` if nothing else comes before a hint;
+    `has_fallen` if there is a fall that the causes may explain.
     """
     raised = check(RunCurves(run), OWN).raised
     new = [one for one in raised if not any(_subject(curve.name) in subjects for curve in one.alarm.curves)]
     causes = sorted((one for one in new if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
-    errors = [one for one in new if one.rule.severity == "error"]
+    errors = [one for one in new if one.rule.severity == "error" and one not in causes]
     hints = [one for one in new if one not in causes and one not in errors]
     for rule, alarm in [*causes[:2], *errors[:1], *hints[:1]]:
         evidence = Evidence(
@@ -477,7 +505,8 @@ def _curves(run: OpenRun, subjects: set[str], *, is_first: bool) -> Iterator[Ran
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         hint = Rank.HINT if is_first else Rank.REST
-        rank = Rank.CAUSE if rule.name in CAUSES else Rank.ERROR if rule.severity == "error" else hint
+        cause = Rank.CAUSE if has_fallen else Rank.SUSPECT
+        rank = cause if rule.name in CAUSES else Rank.ERROR if rule.severity == "error" else hint
         yield rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence)
 
 

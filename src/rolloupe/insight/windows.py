@@ -61,6 +61,16 @@ class Windows(NamedTuple):
         return fall > BEST * self.error and fall > FALL * max(abs(self.best), self.spread)
 
     @property
+    def may_have_fallen(self) -> bool:
+        """True if the last window is below the first by more than is usual by chance."""
+        return self.ends[0] - self.ends[1] > PERHAPS * self.error
+
+    @property
+    def is_noisy(self) -> bool:
+        """False if the curve, and the samples of its steps, have one value."""
+        return self.spread > 0 or bool(np.ptp(self.means))
+
+    @property
     def may_have_changed(self) -> bool:
         """True if the ends differ by more than is usual by chance, though not clearly."""
         return abs(self.ends[1] - self.ends[0]) > PERHAPS * self.error and not self.change
@@ -104,7 +114,7 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
     of_samples = float(np.median(deviations / np.sqrt(weights)))
     of_steps = min(step_noise(values), noise_of_trend(values)) if len(values) > 5 else 0.0
-    noise = max(of_samples, of_steps, 1e-12)
+    noise = max(of_samples, of_steps, 1e-9 * float(np.abs(values).max(initial=0.0)), 1e-300)
     places = np.arange(len(values)) - (len(values) - 1) / 2
     trend = float(places @ values) / noise / max(1.0, float(places @ places)) ** 0.5
     error, spread = noise * float(np.sqrt(2 / width)), float(np.median(deviations))

@@ -71,6 +71,7 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
     "examples before the question": (
         "stated_labels", {"prompt": "Q: 3+4? Answer: 7\nQ: 2+2? Answer: 4\nQ: 1+6?", "label": "7"}, 0,
     ),
+    "a choice": ("stated_labels", {"prompt": "End with Answer: yes or no", "label": "yes"}, 0),
     "another number": ("stated_labels", {"prompt": "Which? Key: 70", "label": "7"}, 0),
     "a grader that wants no commas": ("unpaid_labels", {"response": "#### $1,250", "label": "1250", "reward": 0.0}, 8),
     "a wrong answer": ("unpaid_labels", {"response": "#### 1,251", "label": "1250", "reward": 0.0}, 0),

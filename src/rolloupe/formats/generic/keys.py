@@ -49,7 +49,7 @@ USUAL: dict[str, Names] = {
         "env": "env_name env_id env env_class data_source dataset task environment task_name dataset_name benchmark",
         "status_key": "status finish_reason stop_reason stop_condition termination_reason exit_status",
         "truncated": "is_truncated truncated was_truncated",
-        "split": "split phase mode stage partition is_eval is_evaluation is_validation is_validate is_val is_test",
+        "split": "is_eval is_evaluation is_validation is_validate is_val is_test split phase mode stage partition",
         "advantage": "advantage adv advantages normalized_advantage group_advantage",
         "prompt_tokens": """prompt_length prompt_tokens prompt_len prompt_token_count input_tokens num_prompt_tokens
             n_prompt_tokens""",
@@ -163,7 +163,7 @@ class Roles(NamedTuple):
 
     def evaluation(self, record: Record) -> str:
         """The split of a row that belongs to an evaluation made at a training step; empty for any other row."""
-        value = record[self.split] if self.split and self.step else None
+        value = record[self.split] if self.split else None
         if value is True:
             return f"eval/{str(self.split).lower().removeprefix('is_')}"
         return f"eval/{str(value).lower()}" if _split_word(value) in EVAL_WORDS else ""
@@ -269,13 +269,14 @@ def roles_of(record: Record) -> Roles:
 
 
 def _is_split(value: object) -> bool:
-    return isinstance(value, bool) or _split_word(value) in SPLIT_WORDS
+    return value is True or _split_word(value) in SPLIT_WORDS
 
 
 def _split_word(value: object) -> str:
     """The first word of what may be the name of a split, such as `eval_aime`; empty for anything else."""
-    name = parsers.tag(value)
-    return words_in(name)[0] if name and " " not in name and words_in(name) else ""
+    words = words_in(parsers.tag(value) or "")
+    is_name = len(words) == 1 or (words and words[0] in ("eval", "val", "validation"))
+    return words[0] if is_name and " " not in str(value) else ""
 
 
 def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:

@@ -69,6 +69,7 @@ class NamedRows(RecordFormat):
         status, status_raw = roles.status(record)
         prompt_value, response_value = roles.texts(record)
         prompt, messages = parsers.joined(prompt_value), parsers.chat(response_value)
+        may_differ = source.split in (None, "train") and (roles.step is not None or source.step is not None)
         turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
         if messages is not None:
             turns = max(1, text.answers_in(messages)) if messages else 0
@@ -83,7 +84,7 @@ class NamedRows(RecordFormat):
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
         return SampleRow(
-            split=(roles.evaluation(record) if source.split in (None, "train") else "") or source.split or "train",
+            split=(roles.evaluation(record) if may_differ else "") or source.split or "train",
             step=step if step is not None else (source.step or 0),
             group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
             index=f"{stem(source.name)}:{start}",

@@ -39,25 +39,28 @@ LEAST_GROUPS = 10
 _FINAL = [
     re.compile(pattern)
     for pattern in (
-        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([^\n]+)",
-        r"(?i)\banswer(?:\s+is)?\s*[:=]?\s*([^\s:=]+)",
+        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([$€£]?-?\d[\d,.]*)",
+        r"(?i)\banswer(?:\s+is\b\s*:?|\s*[:=])\s*(?!(?:the|a|an|not|as)\b)([^\s:=]+)",
     )
 ]  # fmt: skip
 ENDING = 200
 """Characters in which a response names its final answer: one that was cut off may name others before."""
-_AROUND_ANSWER = " \t.,;:*_$€£%()[]{}\"'"
+_COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
+_PLAIN = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)|[^\W\d_]{1,24}")
+"""A number or a word: of other answers nobody can tell here whether they are the same."""
 
 
 def final_answer(response: str) -> str:
-    """Return the last answer that the end of a response marks as such; empty if it marks none."""
+    """Return the last answer that the end of a response marks as such, if it is a number or a word; else nothing."""
     end = response[-ENDING:]
     found = next((answers for pattern in _FINAL if (answers := pattern.findall(end))), None)
-    return str(found[-1]) if found else ""
+    return plain_answer(str(found[-1])) if found else ""
 
 
 def plain_answer(answer: str) -> str:
-    """Return an answer without notation: commas in numbers, brackets, signs of currency, case."""
-    return answer.strip(_AROUND_ANSWER).replace(",", "").lower()
+    """Return a number or a word without brackets, signs of currency and case; nothing for any other answer."""
+    plain = _COMMA.sub("", answer.strip(" \t\n\"'()[]{}*_$€£%").rstrip(".,;:!*)")).lower()
+    return plain if _PLAIN.fullmatch(plain) else ""
 
 
 def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -298,8 +301,10 @@ def breach(mask: Mask, text: str) -> Breach | None:
 class WholeSample:
     """A sample with its arrays; each of these has the shape (T,)."""
 
-    def __init__(self, sample: Sample, *, is_trained: bool) -> None:
+    def __init__(self, sample: Sample, *, is_trained: bool, is_worst: bool) -> None:
         self.of, self.is_trained = sample, is_trained
+        self.is_worst = is_worst
+        """True if no sample of the run has a lower reward, and some have a higher one."""
 
     @cached_property
     def mask(self) -> tokens.Flags | None:

@@ -124,14 +124,15 @@ MOST_OF_PROMPTS, TIMES_NEXT = 0.25, 4
 
 @lint_rule()
 def one_prompt(data: LintData) -> Breach | None:
-    """One prompt makes up {MOST_OF_PROMPTS:.0%} of the samples of the last fifth of the steps, and {TIMES_NEXT} times
-    what the next one does.
+    """One prompt makes up {MOST_OF_PROMPTS:.0%} of the samples of the last fifth of the steps, {TIMES_NEXT} times what
+    the next one does, and twice its share of the first fifth.
     """
     own, steps = _late(data)
-    prompts = data.hashes(PROMPT)[own]
+    prompts, early = data.hashes(PROMPT)[own], data.hashes(PROMPT)[_early(data)]
     share, bad = _commonest(prompts)
     others, _ = _commonest(prompts[~bad])
-    if share < MOST_OF_PROMPTS or not 0 < others * (1 - share) * TIMES_NEXT <= share:
+    before = float((early == prompts[bad][0]).mean()) if len(early) and bad.any() else 0.0
+    if share < max(MOST_OF_PROMPTS, 2 * before) or not 0 < others * (1 - share) * TIMES_NEXT <= share:
         return None
     return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
 
@@ -149,6 +150,8 @@ def disputed_labels(data: LintData) -> Breach | None:
     grouping, rewards = data.grouping, np.where(data.is_train & np.isfinite(data.reward), data.reward, np.inf)
     lowest = float(rewards.min(initial=np.inf))
     is_worst = (grouping.sums((rewards == lowest).astype(np.float64)) == grouping.sizes) & (grouping.sizes >= 3)
+    first, last = extremes(grouping.numbers, data.hashes(TEXT))
+    is_worst &= first != last  # copies agree in anything
     own, groups = np.flatnonzero(is_worst), int(data.is_train[grouping.starts].sum())
     if not np.isfinite(lowest) or rewards[np.isfinite(rewards)].max() == lowest or len(own) < DISPUTED * groups:
         return None
@@ -159,7 +162,7 @@ def disputed_labels(data: LintData) -> Breach | None:
     for place, sample in query.whole_samples(
         data.run, data.arrays, [n for group in siblings for n in group], MOST_BYTES
     ):
-        if (label := plain_answer(sample.label)) and (answer := plain_answer(final_answer(sample.response_text))):
+        if (label := plain_answer(sample.label)) and (answer := final_answer(sample.response_text)):
             answers.setdefault(int(grouping.numbers[place]), []).append((label, answer))
     if not answers:
         raise NotChecked("no group of wrong answers that lint read has labels and final answers")
@@ -188,6 +191,12 @@ def _late(data: LintData) -> tuple[Places, str]:
     count = len(steps) // LATE
     words = f"the last {count} steps" if count > 1 else "the last step"
     return np.flatnonzero(data.is_train & (data.step >= steps[-count])), words
+
+
+def _early(data: LintData) -> Places:
+    """Return the training samples of the first fifth of the steps."""
+    steps = np.unique(data.step[data.is_train])
+    return np.flatnonzero(data.is_train & (data.step <= steps[len(steps) // LATE - 1]))
 
 
 def _commonest(hashes: NDArray[np.int64]) -> tuple[float, Mask]:
@@ -378,10 +387,13 @@ def same_texts(data: LintData) -> Breach | None:
     grouping, texts = data.grouping, data.hashes(TEXT)
     first, last = extremes(grouping.numbers, texts)
     counts = (grouping.sizes >= LEAST_SIBLINGS) & (data.is_train & data.has_text)[grouping.starts]
-    bad, steps = (first == last) & counts, data.step[grouping.starts]
-    late = counts & (steps > np.quantile(np.unique(steps[counts]), 1 - 1 / LATE)) if counts.any() else counts
-    recent = f", {bad[late].mean():.0%} in the last fifth of the steps" if late.any() else ""
-    text = f"In {int(bad.sum()):,} of {counted(int(counts.sum()), 'group')} all siblings wrote the same response"
+    bad, of_groups = (first == last) & counts, data.step[grouping.starts]
+    steps, recent = np.unique(of_groups[counts]), ""
+    if len(steps) >= LATE:
+        share = bad[counts & (of_groups >= steps[-(len(steps) // LATE)])].mean()
+        recent = f", {share:.0%} in the last fifth of the steps"
+    of_all = f"{counted(int(counts.sum()), 'group')} of {LEAST_SIBLINGS} or more"
+    text = f"In {int(bad.sum()):,} of {of_all} all siblings wrote the same response"
     return breach(bad[grouping.numbers], f"{text}{recent}: {{n}}.")
 
 

@@ -49,39 +49,40 @@ def label_in_prompt(one: WholeSample) -> bool | None:
 
 
 _LABELLED = re.compile(
-    r"\b(?:answer|solution|gold|label|reference|ground[ _-]?truth|target|key)\b[^\n:=]{0,20}[:=]\s*", re.IGNORECASE
+    r"\b(?:answer|solution|gold|label|reference|ground[ _-]?truth)\b[^\n:=]{0,20}[:=]\s*", re.IGNORECASE
 )
 """What stands before a label that a prompt states."""
+_ENDS = re.compile(r"\s*[.)\]}*]*\s*(?:\n|$)|\s*[)\]}]")
+"""What follows it: the end of the line, or a closing bracket."""
 
 
 @sample_rule("The prompt states the label", "a label and a prompt", least_share=LEAST_SHARE)
 def stated_labels(one: WholeSample) -> bool | None:
-    """{LEAST_SHARE:.0%} or more of the prompts state the label once, as in "Reference answer: 42" or "gold = Anna":
+    """{LEAST_SHARE:.0%} or more of the prompts state the label once, as in "Reference answer: 42" or "[gold = Anna]":
     examples in a prompt state several answers.
     """
     label, prompt = one.of.label.strip(), one.of.prompt_text
     if not label or not prompt:
         return None
     places = [match.end() for match in _LABELLED.finditer(prompt)]
-    if len(places) != 1 or not prompt.startswith(label, places[0]):
-        return False
-    return not prompt[places[0] + len(label) :][:1].isalnum()
+    is_stated = len(places) == 1 and prompt.startswith(label, places[0])
+    return is_stated and _ENDS.match(prompt, places[0] + len(label)) is not None
 
 
 @sample_rule(
-    "The final answer is the label, yet the reward is 0 or less",
-    "a label, a marked final answer and a reward of 0 or less",
+    "The final answer is the label, yet no reward is lower",
+    "a label and a final answer that is a number or a word, and the lowest reward of the run",
     least_share=LEAST_SHARE,
     least=LEAST_UNPAID,
 )
 def unpaid_labels(one: WholeSample) -> bool | None:
-    """{LEAST_SHARE:.0%} or more of the samples with a reward of 0 or less, and at least {LEAST_UNPAID}, have the label
-    as final answer, perhaps with commas, brackets, signs of currency or other case.
+    """{LEAST_SHARE:.0%} or more of the samples with the lowest reward, and at least {LEAST_UNPAID}, have the label as
+    final answer, perhaps with commas, brackets, signs of currency or other case: a number or a word.
     """
-    reward, label, answer = one.of.row.reward, one.of.label, final_answer(one.of.response_text)
-    if reward is None or reward > 0 or not label or not answer:
+    label, answer = plain_answer(one.of.label), final_answer(one.of.response_text)
+    if not one.is_worst or not label or not answer:
         return None
-    return plain_answer(answer) == plain_answer(label)
+    return label == answer
 
 
 @sample_rule("The loss mask of one turn has gaps", "a loss mask and one turn")

@@ -77,8 +77,11 @@ class _Reading:
         """How many samples had what a rule needs."""
         self._places: dict[str, list[int]] = {}
         of_samples = [rule for rule in LINT_RULES.values() if isinstance(rule, SampleRule)]
+        finite = data.reward[np.isfinite(data.reward)]
+        lowest = finite.min(initial=np.inf) if finite.max(initial=-np.inf) > finite.min(initial=np.inf) else -np.inf
         for place, sample in query.whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
-            whole = WholeSample(sample, is_trained=bool(data.trained[place]))
+            is_worst = bool(data.reward[place] == lowest)
+            whole = WholeSample(sample, is_trained=bool(data.trained[place]), is_worst=is_worst)
             self.samples += 1
             for rule in of_samples:
                 is_broken = rule.breaks(whole)

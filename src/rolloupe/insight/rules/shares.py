@@ -146,9 +146,15 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
 
 def _matching(source: RunCurves, metric: str, where: str) -> History | None:
     """Return the share of the samples of each step that match a filter; None if the run lacks the metric."""
-    every, some = source.curve("samples", ""), source.curve("samples", "", where=where)
-    if source.curve("sample", metric) is None or every is None:
+    own, every, some = (
+        source.curve("sample", metric),
+        source.curve("samples", ""),
+        source.curve("samples", "", where=where),
+    )
+    if own is None or every is None:
         return None
+    if metric == CHARS and own.finite().early() < LONG:
+        return None  # answers are short by nature: letters, numbers, moves
     counts = dict(zip(some.steps.tolist(), some.values.tolist(), strict=True)) if some is not None else {}
     return History(every.steps, np.array([counts.get(step, 0.0) for step in every.steps.tolist()]) / every.values)
 
@@ -163,6 +169,7 @@ REPEATED, FOREIGN = 0.3, 0.2
 
 TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, kind="share")
 UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)
+CHARS, LONG = "response_chars", 60
 EMPTY_ANSWERS = _rise(
     "empty_answers", "Empty answers", "response_chars", f"Answers of {NEARLY_EMPTY} characters or fewer", SPREADS,
     where=f"response_chars <= {NEARLY_EMPTY}",

@@ -85,6 +85,10 @@ class EvalSummary(Struct, frozen=True):
     steps: list[EvalStep]
 
 
+GRADED = 1e-3
+"""Scores of right answers that differ by more, as a share of the largest, are grades; so are those of wrong ones."""
+
+
 class PromptScores(Struct, frozen=True):
     """A row of the grid: `n` answers and `c` correct ones at each step, -1 and 0 for a step without the prompt.
 
@@ -192,6 +196,16 @@ def paired_change(run: OpenRun, split: str, *, by_score: bool = False) -> Paired
     if len(changes) < 2 or len(steps) < 2:
         return PairedChange(0, 0.0, inf)
     return PairedChange(len(changes), float(changes.mean()), float(changes.std(ddof=1)) / sqrt(len(changes)))
+
+
+def graded_deviation(run: OpenRun, split: str) -> float | None:
+    """Return the standard deviation of the scores of an evaluation; None if its answers are just right or wrong."""
+    cells = cells_of(run, telling_judge(run, split))
+    known = cells.n > 0
+    n, c, scores = cells.n[known], cells.c[known], cells.total[known] / cells.n[known]
+    scale = float(np.abs(scores).max(initial=0.0)) or 1.0
+    is_graded = any(np.ptp(scores[of]) > GRADED * scale for of in (c == n, c == 0) if of.any())
+    return float((scores / scale).std()) * scale if is_graded else None
 
 
 def _step(cells: Cells, number: int, step: int, ks: Sequence[int]) -> EvalStep:
