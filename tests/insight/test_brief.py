@@ -85,6 +85,11 @@ def paused_grader(sample: dict[str, Any], step: int, random: np.random.Generator
         sample["reward"] = 0.0
 
 
+def stumbling_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    if 20 <= step < 25 and random.random() < 0.9:
+        sample["reward"] = 0.0
+
+
 def empty(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     """More and more answers are a full stop, and wrong."""
     if random.random() < 0.03 * max(0, step - 20):
@@ -135,6 +140,11 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         ("fallen since",),
     ),
     "the grader pauses": ("data", {"change": paused_grader}, ("In steps 20 to 23 every reward is 0",)),
+    "the grader stumbles": (
+        "reward",
+        {"change": stumbling_grader, "rate": lambda step: 0.7},
+        ("In steps 20 to 24 the reward dipped to 0",),
+    ),
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
     "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ",)),

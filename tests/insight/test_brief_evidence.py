@@ -38,6 +38,10 @@ def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
         check_correctness(pages, sentence)
         return
     steps, means, counts = pages.curve(sentence["evidence"])
+    if dip := re.search(r"steps (\d+) to (\d+) .* dipped to (\S+), from (\S+) before", sentence["text"]):
+        first, last = steps.index(int(dip[1])), steps.index(int(dip[2]))
+        assert dip[3] == shown(np.mean(means[first : last + 1])) and dip[4] == shown(np.mean(means[first - 3 : first]))
+        return
     if jump := re.search(r"from (\S+) to (\S+) at step (\d+) \(means of (\d+) steps", sentence["text"]):
         at, width = steps.index(int(jump[3])), int(jump[4])
         assert jump[1] == shown(np.mean(means[at - width : at])) and jump[2] == shown(np.mean(means[at : at + width]))

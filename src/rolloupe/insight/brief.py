@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import CurveName, RunCurves, counted, scale_of
+from rolloupe.insight.curves import CurveName, RunCurves, counted, scale_of, step_noise
 from rolloupe.insight.findings import Finding, findings, trend
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL
 from rolloupe.insight.lint import lint
@@ -48,7 +48,7 @@ LABELS = {"disputed_labels", STATED, "unpaid_labels"}
 """Rules about labels that a brief mentions though they need a look."""
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
-LOOKS = {"same_texts", "label_in_prompt", "policy_lag"}
+LOOKS = {"same_texts", "policy_lag"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE = 0.05
 OWN = {"reward_collapse", "eval_down"}
@@ -133,7 +133,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     if any(sentence.kind == "data" for _, sentence in reward):  # one number leaves no spread
         subjects.add("without")
     others = [*parts, *_data(run), *_diverging(reward, held_out)]
-    has_fallen = any(rank == Rank.FALL or (rank == Rank.ERROR and one.kind == "held_out") for rank, one in others)
+    has_fallen = any(rank == Rank.FALL or " fell " in one.text or " fallen " in one.text for rank, one in others)
     curves = _curves(run, subjects, is_first=not (paid or spread), has_fallen=has_fallen)
     ranked = sorted([*others, *curves, *paid, *spread], key=itemgetter(0))
     return Brief(
@@ -186,8 +186,48 @@ def _reward(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
         text = f"{when} every reward is {value}; the mean of the step before is {before}."
         yield Rank.CAUSE, BriefSentence(text=text, kind="data", steps=(first, last), evidence=evidence)
         known = [] if is_last else [step for place, step in enumerate(known) if place not in broken]
+    means = np.array([step.reward.mean for step in known], float)
+    scale = scale_of(means)
+    if dip := _dip(means / scale):
+        first, last = known[dip[0]].step, known[dip[-1]].step
+        low, before, after = (_figure(float((means[part] / scale).mean()) * scale) for part in (dip, *_beside(dip)))
+        text = f"In steps {first} to {last} the reward dipped to {low}, from {before} before and to {after} after."
+        yield Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence)
+        known = [step for place, step in enumerate(known) if place not in dip]
     if known:
         yield _change_of(known, evidence)
+
+
+DEEP, MOST_DIPPED, DIP = 0.5, 0.2, 4
+"""A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
+standard errors deep.
+"""
+
+
+def _dip(means: Floats) -> range:
+    """Return the places of the longest stretch of two steps or more with rewards far below those around it."""
+    found = range(0)
+    if len(means) < 2 * AROUND or not (means >= 0).all():
+        return found
+    is_low = means < DEEP * float(np.median(means))
+    for low, of in groupby(range(len(means)), lambda place: bool(is_low[place])):
+        places = [*of]
+        stretch = range(places[0], places[-1] + 1)
+        if not low or not 2 <= len(stretch) <= MOST_DIPPED * len(means) or len(stretch) <= len(found):
+            continue
+        before, after = (means[part] for part in _beside(stretch))
+        if len(before) < AROUND or len(after) < AROUND:
+            continue
+        least = min(float(before.mean()), float(after.mean()))
+        noise = step_noise(np.delete(means, stretch)) * sqrt(1 / len(stretch) + 1 / AROUND)
+        if float(means[stretch].max()) < DEEP * least and least - float(means[stretch].mean()) > DIP * noise:
+            found = stretch
+    return found
+
+
+def _beside(stretch: range) -> tuple[slice, slice]:
+    """Return the places of `AROUND` steps before a stretch, and after it."""
+    return slice(max(0, stretch.start - AROUND), stretch.start), slice(stretch.stop, stretch.stop + AROUND)
 
 
 def _change_of(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
@@ -262,6 +302,10 @@ def _parts(run: OpenRun, split: str) -> Iterator[Ranked]:
         text = f"`{trend.bare(correctness)}` {_fallen(correct)}, while the reward {did}."
         evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", correctness))
         yield Rank.FALL, BriefSentence(text=text, kind="reward", steps=_late_steps(correct), evidence=evidence)
+    elif correct and whole and whole.change > 0 and not correct.change and not correct.may_have_changed:
+        text = f"The reward rose, `{trend.bare(correctness)}` did not: {_change(*correct.ends)}{correct.over}."
+        evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", correctness))
+        yield Rank.UNVERIFIED, BriefSentence(text=text, kind="reward", evidence=evidence)
 
 
 def _by_step(steps: Floats, values: Floats, of: NDArray[np.bool_]) -> Windows | None:
