@@ -40,7 +40,10 @@ class Upload:
     def __init__(self, folder: Path, target: str, trouble: Trouble) -> None:
         self._target, self._trouble = target, trouble
         self._left: dict[str, Any] = {}
-        """The last message of the process: how many files wait, their bytes, and why they were not sent."""
+        """The last message of the process: how many files wait, their bytes, and why they were not sent.
+
+        A new attempt has no reason yet: that of the attempt before stays.
+        """
         self._words = ""
         self._process: subprocess.Popen[bytes] | None = None
         try:
@@ -56,11 +59,13 @@ class Upload:
         with contextlib.suppress(OSError, ValueError), process.stdout as lines:
             for line in lines:
                 try:
-                    self._left = {**self._left, **json.loads(line)}
-                except (ValueError, TypeError):
+                    message = json.loads(line)
+                    reason = message["reason"] or self._left.get("reason", "")
+                    self._left = {**self._left, **message, "reason": reason}
+                except (ValueError, TypeError, KeyError):
                     self._words = line.decode("utf-8", "replace").strip() or self._words
                     continue
-                if reason := self._left["reason"]:
+                if reason:
                     self._trouble.say(f"uploads to {self._target} wait: {reason}. They are tried again", once=reason)
 
     def close(self) -> None:
