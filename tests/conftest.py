@@ -240,15 +240,20 @@ def browser() -> "Iterator[Browser]":
 @pytest.fixture(scope="session")
 def context(browser: "Browser") -> "Iterator[BrowserContext]":
     """One for all tests, with a page that stays open: its process has read and compiled what each load needs."""
-    shared = browser.new_context()
-    shared.new_page()
-    yield shared
-    shared.close()
+    with kept_open(browser) as shared:
+        yield shared
 
 
 @pytest.fixture(scope="session")
 def other_context(browser: "Browser") -> "Iterator[BrowserContext]":
     """Another browser, which shares nothing with the first."""
+    with kept_open(browser) as shared:
+        yield shared
+
+
+@contextlib.contextmanager
+def kept_open(browser: "Browser") -> "Iterator[BrowserContext]":
+    """A browser of its own, with a page that stays open until the block ends."""
     shared = browser.new_context()
     shared.new_page()
     yield shared

@@ -232,6 +232,7 @@ def test_fetching_pytorch_is_announced_and_shown(index: str) -> None:
 FIRST_MINUTE = (
     "insight/brief.py", "insight/comparison.py", "query/several_runs/rewards.py", "cli/commands/brief.py",
     "cli/commands/compare.py", "insight/windows.py",
+    "insight/sentences.py", "insight/reward_sentences.py",
 )  # fmt: skip
 """Modules of a later capability, which has lines of its own."""
 

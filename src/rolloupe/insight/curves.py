@@ -1,7 +1,7 @@
 """The curves that rules look at, and the alarms that rules raise about them."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -50,6 +50,16 @@ def noise_of_trend(values: Floats) -> float:
     return float(np.median(np.abs(np.diff(values, 2)))) / 0.6745 / 6**0.5
 
 
+def halfway(steps: Sequence[int], means: Floats, before: float, after: float) -> int:
+    """Return the middle step of the first of the windows that are nearer to `after` than to `before` from then on.
+
+    `means` has the mean of each window of as many steps: shape (len(steps) − steps of a window + 1,).
+    """
+    nearer_before = np.flatnonzero(np.abs(means - before) <= np.abs(means - after))
+    first = int(nearer_before[-1]) + 1 if len(nearer_before) else 0
+    return steps[min(first + (len(steps) - len(means) + 1) // 2, len(steps) - 1)]
+
+
 class History(NamedTuple):
     """A curve: steps, ascending, and a value for each."""
 
@@ -84,9 +94,7 @@ class History(NamedTuple):
         """The step since which the curve, averaged over a tenth of its points, is nearer to `late` than to `early`."""
         width = max(1, len(self) // 10)
         means = np.convolve(self.values, np.ones(width) / width, "valid")
-        nearer_early = np.flatnonzero(np.abs(means - early) <= np.abs(means - late))
-        first = int(nearer_early[-1]) + 1 if len(nearer_early) else 0
-        return int(self.steps[min(first + width // 2, len(self) - 1)])
+        return halfway(self.steps.tolist(), means, early, late)
 
     def late_steps(self) -> tuple[int, int]:
         """The first and the last step of the last fifth of the points."""

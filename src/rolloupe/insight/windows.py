@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rolloupe.insight.curves import noise_of_trend, scale_of, step_noise
+from rolloupe.insight.curves import halfway, noise_of_trend, scale_of, step_noise
 from rolloupe.tokens import Floats
 
 CHANGE, TREND = 4.2, 3.5
@@ -92,9 +92,7 @@ class Windows(NamedTuple):
 
     def halfway(self, before: float, after: float) -> int:
         """The step since which the means are nearer to `after` than to `before`: the middle of that window."""
-        nearer_before = np.flatnonzero(np.fabs(self.means - before) < np.fabs(self.means - after))
-        first = int(nearer_before[-1]) + 1 if len(nearer_before) else 0
-        return self.steps[min(first + self.width // 2, len(self.steps) - 1)]
+        return halfway(self.steps, self.means, before, after)
 
     @property
     def over(self) -> str:

@@ -1,6 +1,5 @@
 """Rules about samples: the data that they check, rules over columns and whole samples, and what lint returns."""
 
-import re
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -20,6 +19,7 @@ from rolloupe.query import GROUP, SampleQuery, text_rewards
 from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
+Places = NDArray[np.intp]
 
 COLUMNS = (
     "split", "step", "reward", "advantage", "status", "discarded", "env", "turns", "response_tokens", "response_chars",
@@ -36,33 +36,6 @@ MOST = 0.95
 LEAST_GROUPS = 10
 
 
-_FINAL = [
-    re.compile(pattern)
-    for pattern in (
-        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([$€£]?-?\d[\d,.]*)",
-        r"(?i)\banswer(?:\s+is\b\s*:?|\s*[:=])\s*(?!(?:the|a|an|not|as)\b)([^\s:=]+)",
-    )
-]  # fmt: skip
-ENDING = 200
-"""Characters in which a response names its final answer: one that was cut off may name others before."""
-_COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_PLAIN = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)|[^\W\d_]{1,24}")
-"""A number or a word: of other answers nobody can tell here whether they are the same."""
-
-
-def final_answer(response: str) -> str:
-    """Return the last answer that the end of a response marks as such, if it is a number or a word; else nothing."""
-    end = response[-ENDING:]
-    found = next((answers for pattern in _FINAL if (answers := pattern.findall(end))), None)
-    return plain_answer(str(found[-1])) if found else ""
-
-
-def plain_answer(answer: str) -> str:
-    """Return a number or a word without brackets, signs of currency and case; nothing for any other answer."""
-    plain = _COMMA.sub("", answer.strip(" \t\n\"'()[]{}*_$€£%").rstrip(".,;:!*)")).lower()
-    return plain if _PLAIN.fullmatch(plain) else ""
-
-
 def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a number for each sample, the same for samples with the same keys; it ascends with the first key."""
     numbers = np.zeros(len(keys[0]), np.int64)
@@ -70,6 +43,12 @@ def alike(*keys: NDArray[np.int64]) -> NDArray[np.int64]:
         own = np.unique(key, return_inverse=True)[1]
         numbers = np.unique(numbers * (own.max(initial=0) + 1) + own, return_inverse=True)[1]
     return numbers
+
+
+def evenly(places: Places, most: int) -> Places:
+    """Return at most `most` of some places, at equal distances."""
+    chosen: Places = places[np.unique(np.linspace(0, len(places) - 1, most).astype(np.intp))] if len(places) else places
+    return chosen
 
 
 def extremes(numbers: NDArray[np.int64], values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -84,7 +63,8 @@ def extremes(numbers: NDArray[np.int64], values: NDArray[Any]) -> tuple[NDArray[
 class LintData:
     """The samples of a window, group by group: arrays of shape (N,)."""
 
-    def __init__(self, run: OpenRun, asked: LintQuery) -> None:
+    def __init__(self, run: OpenRun, asked: LintQuery, more: Sequence[str] = ()) -> None:
+        """Read the columns that rules need, and more."""
         self.run, self.asked = run, asked
         splits = (asked.split,) if asked.split else ()
         scope = SampleQuery(splits=splits, step_min=asked.step_min, step_max=asked.step_max)
@@ -93,7 +73,9 @@ class LintData:
         self.reward_tags = text_rewards(run)
         self._tokens = [f"derived.{name}" for name in token_metrics()]
         self.recorded = [name for name in RECORDED if query.has_column(run, name)]
-        columns = dict.fromkeys((*COLUMNS, *ranges, *self.policy, *self.recorded, *self.reward_tags, *self._tokens))
+        columns = dict.fromkeys(
+            (*COLUMNS, *ranges, *self.policy, *self.recorded, *self.reward_tags, *self._tokens, *more)
+        )
         self.arrays = query.sample_arrays(run, scope, list(columns))
         self.ranged = ranges
         self.step = self.arrays.numbers("step")
@@ -254,8 +236,6 @@ class RunLint(Struct, frozen=True, kw_only=True):
         """True if a certain rule is broken."""
         return any(rule.is_certain for rule in self.broken)
 
-
-Places = NDArray[np.intp]
 
 NOWHERE: Places = np.array([], np.intp)
 

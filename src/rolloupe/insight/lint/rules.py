@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.insight.curves import NotChecked, counted
+from rolloupe.insight.lint.answers import final_answer, plain_answer
 from rolloupe.insight.lint.rule import (
     Breach,
     LintData,
@@ -17,10 +18,9 @@ from rolloupe.insight.lint.rule import (
     Places,
     alike,
     breach,
+    evenly,
     extremes,
-    final_answer,
     lint_rule,
-    plain_answer,
 )
 from rolloupe.model import SampleKey
 from rolloupe.query import IDENTITY, PROMPT, TEXT
@@ -92,12 +92,8 @@ def off_centre(data: LintData) -> Breach | None:
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
-SLACK = 1e-6
-MOST_READ = 40
-"""How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
-
-
 LATE = 5
+"""The last steps of a run are a fifth of all."""
 MOST_OF_TEXTS, LEAST_TEXT, LEAST_GROUPS = 0.5, 20, 8
 """What makes one response to everything: its share of the samples, its characters, and in how many groups it is."""
 
@@ -107,7 +103,7 @@ def one_text(data: LintData) -> Breach | None:
     """One response of {LEAST_TEXT} characters or more makes up {MOST_OF_TEXTS:.0%} of the samples of the last fifth of
     the steps, over {LEAST_GROUPS} groups or more with different prompts.
     """
-    own, steps = _late(data)
+    _, own, steps = _fifths(data)
     share, bad = _commonest(data.hashes(TEXT)[own])
     places = own[bad]
     is_short = bool(len(places)) and data.chars[places[0]] < LEAST_TEXT
@@ -127,8 +123,8 @@ def one_prompt(data: LintData) -> Breach | None:
     """One prompt makes up {MOST_OF_PROMPTS:.0%} of the samples of the last fifth of the steps, {TIMES_NEXT} times what
     the next one does, and twice its share of the first fifth.
     """
-    own, steps = _late(data)
-    prompts, early = data.hashes(PROMPT)[own], data.hashes(PROMPT)[_early(data)]
+    first, own, steps = _fifths(data)
+    early, prompts = (data.hashes(PROMPT)[part] for part in (first, own))
     share, bad = _commonest(prompts)
     others, _ = _commonest(prompts[~bad])
     before = float((early == prompts[bad][0]).mean()) if len(early) and bad.any() else 0.0
@@ -155,13 +151,11 @@ def disputed_labels(data: LintData) -> Breach | None:
     own, groups = np.flatnonzero(is_worst), int(data.is_train[grouping.starts].sum())
     if not np.isfinite(lowest) or rewards[np.isfinite(rewards)].max() == lowest or len(own) < DISPUTED * groups:
         return None
-    own = own[np.unique(np.linspace(0, len(own) - 1, READ_GROUPS).astype(np.intp))]
-    siblings = [range(start, start + min(size, READ_SIBLINGS)) for start, size in zip(
-        grouping.starts[own].tolist(), grouping.sizes[own].tolist(), strict=True)]  # fmt: skip
+    own = evenly(own, READ_GROUPS)
+    siblings = grouping.starts[own][:, None] + np.arange(READ_SIBLINGS)
+    read = siblings[np.arange(READ_SIBLINGS) < grouping.sizes[own][:, None]].tolist()
     answers: dict[int, list[tuple[str, str]]] = {}
-    for place, sample in query.whole_samples(
-        data.run, data.arrays, [n for group in siblings for n in group], MOST_BYTES
-    ):
+    for place, sample in query.whole_samples(data.run, data.arrays, read, MOST_BYTES):
         if (label := plain_answer(sample.label)) and (answer := final_answer(sample.response_text)):
             answers.setdefault(int(grouping.numbers[place]), []).append((label, answer))
     if not answers:
@@ -170,8 +164,8 @@ def disputed_labels(data: LintData) -> Breach | None:
     if len(bad) < LEAST_DISPUTED or len(bad) / len(answers) * is_worst.sum() < DISPUTED * groups:
         return None
     places = np.flatnonzero(np.isin(grouping.numbers, bad))
-    read = f"In {len(bad)} of {counted(len(answers), 'group')} read whose rewards are all {lowest:.3g}"
-    return Breach(f"{read}, siblings agree on an answer that the label denies: it may be wrong.", len(places), places)
+    where = f"In {len(bad)} of {counted(len(answers), 'group')} read whose rewards are all {lowest:.3g}"
+    return Breach(f"{where}, siblings agree on an answer that the label denies: it may be wrong.", len(places), places)
 
 
 def _is_disputed(given: list[tuple[str, str]]) -> bool:
@@ -180,8 +174,8 @@ def _is_disputed(given: list[tuple[str, str]]) -> bool:
     return len(given) >= 3 and count >= AGREED * len(given) and all(label != answer for label, _ in given)
 
 
-def _late(data: LintData) -> tuple[Places, str]:
-    """Return the training samples of the last fifth of the steps, and the words for these steps.
+def _fifths(data: LintData) -> tuple[Places, Places, str]:
+    """Return the training samples of the first and of the last fifth of the steps, and the words for the latter.
 
     Raises `NotChecked` for fewer than `LATE` steps.
     """
@@ -190,13 +184,8 @@ def _late(data: LintData) -> tuple[Places, str]:
         raise NotChecked(f"{counted(len(steps), 'step')} with training samples; {LATE} are needed")
     count = len(steps) // LATE
     words = f"the last {count} steps" if count > 1 else "the last step"
-    return np.flatnonzero(data.is_train & (data.step >= steps[-count])), words
-
-
-def _early(data: LintData) -> Places:
-    """Return the training samples of the first fifth of the steps."""
-    steps = np.unique(data.step[data.is_train])
-    return np.flatnonzero(data.is_train & (data.step <= steps[len(steps) // LATE - 1]))
+    early, late = data.step <= steps[count - 1], data.step >= steps[-count]
+    return np.flatnonzero(data.is_train & early), np.flatnonzero(data.is_train & late), words
 
 
 def _commonest(hashes: NDArray[np.int64]) -> tuple[float, Mask]:
@@ -207,6 +196,11 @@ def _commonest(hashes: NDArray[np.int64]) -> tuple[float, Mask]:
     counts = np.bincount(numbers)
     bad: Mask = numbers == counts.argmax()
     return float(counts.max() / len(hashes)), bad
+
+
+SLACK = 1e-6
+MOST_READ = 40
+"""How many samples to read whole: the index knows the ends of long texts, and their white space as blanks."""
 
 
 @lint_rule(is_certain=True)

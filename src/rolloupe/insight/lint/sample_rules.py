@@ -7,7 +7,8 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.derive import END_MARKERS
-from rolloupe.insight.lint.rule import WholeSample, final_answer, plain_answer, sample_rule
+from rolloupe.insight.lint.answers import final_answer, plain_answer
+from rolloupe.insight.lint.rule import WholeSample, sample_rule
 
 CUT_OFF = ("truncated", "aborted", "error", "pending")
 """A trainer may mask these on purpose."""

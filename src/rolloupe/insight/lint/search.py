@@ -18,6 +18,7 @@ from rolloupe.insight.lint.rule import (
     RunLint,
     SampleRule,
     WholeSample,
+    evenly,
 )
 from rolloupe.questions import LintQuery
 
@@ -40,8 +41,12 @@ EVERYTHING = LintQuery()
 
 def lint(run: OpenRun, asked: LintQuery = EVERYTHING) -> RunLint:
     """Check the samples of a run. Raises `NotFound` for an unknown split."""
-    data = LintData(run, asked)
-    reading = _Reading(data)
+    return broken_rules(LintData(run, asked))
+
+
+def broken_rules(data: LintData) -> RunLint:
+    """Check some samples."""
+    run, reading = data.run, _Reading(data)
     broken: list[BrokenRule] = []
     unchecked: list[UncheckedRule] = []
     for name, rule in LINT_RULES.items():
@@ -110,6 +115,4 @@ def _spread(data: LintData, of: Mask, most: int) -> Places:
     """Return at most `most` places among some samples, evenly over the steps."""
     split = np.unique(data.split.astype(str), return_inverse=True)[1]
     order = np.lexsort((data.step, split))
-    some = order[of[order]]
-    chosen: Places = some[np.unique(np.linspace(0, len(some) - 1, most).astype(np.intp))] if len(some) else some
-    return chosen
+    return evenly(order[of[order]], most)

@@ -146,15 +146,12 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
 
 def _matching(source: RunCurves, metric: str, where: str) -> History | None:
     """Return the share of the samples of each step that match a filter; None if the run lacks the metric."""
-    own, every, some = (
-        source.curve("sample", metric),
-        source.curve("samples", ""),
-        source.curve("samples", "", where=where),
-    )
+    own, every = source.curve("sample", metric), source.curve("samples", "")
     if own is None or every is None:
         return None
     if metric == CHARS and own.finite().early() < LONG:
         return None  # answers are short by nature: letters, numbers, moves
+    some = source.curve("samples", "", where=where)
     counts = dict(zip(some.steps.tolist(), some.values.tolist(), strict=True)) if some is not None else {}
     return History(every.steps, np.array([counts.get(step, 0.0) for step in every.steps.tolist()]) / every.values)
 

@@ -284,7 +284,7 @@ class SampleArrays(NamedTuple):
 
 
 def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> SampleArrays:
-    """These columns of all samples of a query, with the three hashes. Raises as `samples`."""
+    """These columns of all samples of a query, with the hashes. Raises as `samples`."""
     snapshot = run.snapshot()
     query = in_known_splits(snapshot, query)
     terms = compile_query(snapshot, query, by_group=False, also=names)

@@ -17,7 +17,8 @@ from rolloupe.tui.screens.metrics import MetricsScreen
 from rolloupe.tui.widgets.lines import LineBar
 
 if TYPE_CHECKING:
-    from rolloupe.insight.brief import Brief, BriefSentence
+    from rolloupe.insight.brief import Brief
+    from rolloupe.insight.sentences import BriefSentence
     from rolloupe.tui.screens.rollouts import Rollouts
 
 FIRST_KEY = 7

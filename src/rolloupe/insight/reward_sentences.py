@@ -1,0 +1,270 @@
+"""What a brief says of the rewards: of a grader that broke, of the whole run, of environments and of correctness."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from math import sqrt
+from statistics import median
+from typing import TypeVar
+
+import numpy as np
+
+from rolloupe import query
+from rolloupe.insight.curves import CurveName, counted, scale_of, step_noise
+from rolloupe.insight.findings import trend
+from rolloupe.insight.lint.rule import LintData, Mask
+from rolloupe.insight.sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure
+from rolloupe.insight.windows import CHANGE, Windows, windows_of
+from rolloupe.query.records import StepSummary
+from rolloupe.tokens import Floats
+
+T = TypeVar("T")
+AROUND = 3
+"""How many steps before a jump or a stretch, and after it, are averaged."""
+JUMP, SUDDEN = 6, 0.7
+"""The least jump, in standard errors of the difference of two steps, and as a share of the change around it."""
+LASTING = 0.95
+"""The least share of the steps on their own side of the middle of a jump."""
+LONG, CHANCE = 0.05, 3
+"""The least share of the steps, at the end, that have one reward; and how many more steps in a row must have it for
+each single step that has.
+"""
+DEEP, MOST_DIPPED, DIP = 0.5, 0.2, 4
+"""A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
+standard errors deep.
+"""
+PART, LEAST_STEPS = 0.05, 10
+"""The least share of the samples, and steps, of an environment that has a sentence of its own."""
+
+
+def reward_sentences(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
+    """Yield in which steps the grader was broken or the reward dipped, and what the mean reward did in the others."""
+    known = [step for step in steps if step.reward.mean is not None and np.isfinite(step.reward.mean)]
+    evidence = Evidence(page="metrics", split=split, curve=CurveName("sample", "reward"))
+    if broken := _broken(known):
+        first, last = known[broken[0]].step, known[broken[-1]].step
+        is_last = broken.stop == len(known)
+        when = f"Since step {first}" if is_last else f"In steps {first} to {last}"
+        before, value = (figure(known[place].reward.mean or 0.0) for place in (broken[0] - 1, broken[0]))
+        text = f"{when} every reward is {value}; the mean of the step before is {before}."
+        yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="data", steps=(first, last), evidence=evidence))
+        known = [] if is_last else _without(known, broken)
+    if dip := _dip(means := _means_of(known)):
+        first, last = known[dip[0]].step, known[dip[-1]].step
+        low, before, after = (figure(_mean(means[part])) for part in (dip, *_beside(dip)))
+        text = f"In steps {first} to {last} the reward dipped to {low}, from {before} before and to {after} after."
+        yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence))
+        known = _without(known, dip)
+    if known:
+        yield _overall(known, evidence)
+
+
+def _means_of(known: Sequence[StepSummary]) -> Floats:
+    return np.array([step.reward.mean for step in known], float)
+
+
+def _without(known: Sequence[StepSummary], places: range) -> list[StepSummary]:
+    return [*known[: places.start], *known[places.stop :]]
+
+
+def _mean(values: Floats) -> float:
+    """Return a mean whose sum may be too large for a number."""
+    scale = scale_of(values)
+    return float((values / scale).mean()) * scale
+
+
+def _beside(stretch: range) -> tuple[slice, slice]:
+    """Return the places of `AROUND` steps before a stretch, and after it."""
+    return slice(max(0, stretch.start - AROUND), stretch.start), slice(stretch.stop, stretch.stop + AROUND)
+
+
+def _stretches(values: Iterable[T]) -> Iterator[tuple[T, range]]:
+    """Yield each value that stands once or several times in a row, and its places."""
+    start = 0
+    for value, several in groupby(values):
+        stretch = range(start, start + sum(1 for _ in several))
+        yield value, stretch
+        start = stretch.stop
+
+
+def _dip(means: Floats) -> range:
+    """Return the places of the longest stretch of two steps or more with rewards far below those around it."""
+    found = range(0)
+    if len(means) < 2 * AROUND or not (means >= 0).all():
+        return found
+    means = means / scale_of(means)
+    is_low = means < DEEP * float(np.median(means))
+    for low, stretch in _stretches(is_low.tolist()):
+        if not low or not 2 <= len(stretch) <= MOST_DIPPED * len(means) or len(stretch) <= len(found):
+            continue
+        before, after = (means[part] for part in _beside(stretch))
+        if min(len(before), len(after)) < AROUND:
+            continue
+        least = min(float(before.mean()), float(after.mean()))
+        noise = step_noise(np.delete(means, stretch)) * sqrt(1 / len(stretch) + 1 / AROUND)
+        if float(means[stretch].max()) < DEEP * least and least - float(means[stretch].mean()) > DIP * noise:
+            found = stretch
+    return found
+
+
+def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
+    """Return what the mean reward did: that it jumped or dropped, fell since its best, rose, or shows no change."""
+    numbers, means = [step.step for step in known], _means_of(known)
+    counts = np.array([step.reward.count for step in known], float)
+    spreads = np.array([step.reward.std or 0.0 for step in known])
+    windows = windows_of(numbers, means, counts, spreads)
+    (early, late), best = windows.ends, windows.best
+    peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
+    rank, way = Rank.CHANGE, windows.change
+    if len(known) == 1:
+        text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {figure(early)}."
+    elif jump := _jump(windows, means):
+        first, (earlier, later) = numbers[jump], _around(means, jump)
+        rank, way, word = (Rank.ERROR, 1, "jumped") if later > earlier else (Rank.FALL, -1, "dropped")
+        text = f"The reward {word} from {figure(earlier)} to {figure(later)} at step {first} (means of {AROUND} steps)."
+    elif windows.has_fallen:
+        share = f", {(late - best) / best:+.0%}".replace("-", "−") if best > 0 and late >= 0 else ""
+        begin = windows.best_place
+        peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
+        half = windows.halfway(best, late)
+        change = f"{change_of(best, late)}{windows.over}{share}, half of it by step {half}"
+        text = f"The reward was best at step {peak} and has fallen since: {change}."
+        rank, way, first = Rank.FALL, -1, windows.best_step
+    elif windows.change:
+        rank, word = (Rank.CHANGE, "rose") if way > 0 else (Rank.ERROR, "fell")
+        text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}; it was best at step {peak}."
+    else:
+        doubt = f"±{windows.half_width:.2g}{windows.over}" if windows.is_noisy else "always the same"
+        what = f"shows no clear change over {len(known)} steps"
+        if windows.may_have_changed:
+            what = f"may have {'risen' if late > early else 'fallen'} over {len(known)} steps"
+        text = f"The reward {what}: {change_of(early, late)}, {doubt}."
+    return Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), way)
+
+
+def part_sentences(data: LintData, split: str, correctness: str) -> Iterator[Ranked]:
+    """Yield the environment in which the reward fell, if it did in no other; and that correctness fell alone.
+
+    `correctness` is the metric of correctness that `data` has; empty without any.
+    """
+    counts = (data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == "")
+    judged = {
+        env: windows
+        for env, own in _environments(data, data.split == split)
+        if (windows := _by_step(data.step, data.reward, counts & own))
+    }
+    fallen = [env for env, windows in judged.items() if windows.has_fallen]
+    if len(fallen) == 1 and len(judged) > 1:
+        (env,) = fallen
+        others = f"{len(judged) - 1} other {'environment' if len(judged) == 2 else 'environments'}"
+        text = f"In the environment {env} the reward {_fallen(judged[env])}; in {others} there is no clear fall."
+        evidence = Evidence(page="rollouts", split=split, where=f"env = {query.quoted(env)}", sort="reward")
+        steps = _late_steps(judged[env])
+        yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=steps, evidence=evidence), -1)
+    if correctness:
+        whole, correct = (
+            _by_step(data.step, values, counts) for values in (data.reward, data.arrays.numbers(correctness))
+        )
+        if whole and correct:
+            yield from _apart(whole, correct, split, correctness)
+
+
+def _environments(data: LintData, own: Mask) -> Iterator[tuple[str, Mask]]:
+    """Yield the environments with at least `PART` of some samples, and which samples they have."""
+    codes = data.codes("env")
+    sizes = np.bincount(codes[own])
+    for code in np.flatnonzero(sizes >= PART * max(1, own.sum())).tolist():
+        has = codes == code
+        if env := str(data.env[int(has.argmax())]):
+            yield env, has
+
+
+def _apart(whole: Windows, correct: Windows, split: str, metric: str) -> Iterator[Ranked]:
+    """Yield that correctness fell and the reward did not, or that the reward rose and correctness did not."""
+    name, evidence = trend.bare(metric), Evidence(page="metrics", split=split, curve=CurveName("sample", metric))
+    if correct.has_fallen and not whole.has_fallen and not whole.may_have_fallen:
+        text = f"`{name}` {_fallen(correct)}, while the reward {'rose' if whole.change > 0 else 'did not fall'}."
+        steps = _late_steps(correct)
+        yield Ranked(Rank.FALL, BriefSentence(text=text, kind="reward", steps=steps, evidence=evidence), -1)
+    elif whole.change > 0 and not correct.change and not correct.may_have_changed:
+        text = f"The reward rose, `{name}` did not: {change_of(*correct.ends)}{correct.over}."
+        yield Ranked(Rank.UNVERIFIED, BriefSentence(text=text, kind="reward", evidence=evidence))
+
+
+def _by_step(steps: Floats, values: Floats, of: Mask) -> Windows | None:
+    """Return the windows of some samples; None for fewer than `LEAST_STEPS` steps."""
+    of = of & np.isfinite(values)
+    numbers, place = np.unique(steps[of], return_inverse=True)
+    if len(numbers) < LEAST_STEPS:
+        return None
+    scale, counts = scale_of(values[of]), np.bincount(place)
+    scaled = values[of] / scale
+    means = np.bincount(place, scaled) / counts
+    deviations = np.sqrt(np.bincount(place, (scaled - means[place]) ** 2) / counts)
+    return windows_of(numbers.astype(int).tolist(), means * scale, counts.astype(float), deviations * scale)
+
+
+def _fallen(windows: Windows) -> str:
+    best, late = windows.best, windows.ends[1]
+    return f"fell from {figure(best)} to {figure(late)}{windows.over}, half of it by step {windows.halfway(best, late)}"
+
+
+def _late_steps(windows: Windows) -> tuple[int, int]:
+    return windows.best_step, windows.steps[-1]
+
+
+def _broken(known: Sequence[StepSummary]) -> range:
+    """Return the places of the steps in which all rewards are one number, as no policy does it; empty for none.
+
+    The means before, and after, must differ by `CHANGE` standard errors, and by `SUDDEN` times what is usual or more.
+    Where groups are few and have no spread, single steps have one reward by chance, and so may some in a row.
+    """
+    stretches = list(_stretches(_only(step) for step in known))
+    single = sum(value is not None and len(stretch) == 1 for value, stretch in stretches)
+    found = range(0)
+    for value, stretch in stretches:
+        is_last = stretch.stop == len(known)
+        is_long = len(stretch) >= (max(3, LONG * len(known)) if is_last else 2) + CHANCE * single
+        if value is not None and is_long and len(stretch) > len(found) and _is_sudden(known, stretch, value):
+            found = stretch
+    return found
+
+
+def _only(step: StepSummary) -> float | None:
+    """Return the only reward of a step; None if it has several, or none."""
+    return step.reward.min if step.reward.min == step.reward.max else None
+
+
+def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
+    """Return whether the mean reward of the steps beside some, `AROUND` on each side, is far from their one reward."""
+    before, after = (known[part] for part in _beside(stretch))
+    usual = median([_distance([step], value) for step in _without(known, stretch)] or [0.0])
+    count = sum(step.reward.count for step in known[stretch.start : stretch.stop])
+    for beside in (before, after) if after else (before,):
+        error = max((step.reward.std or 0.0 for step in beside), default=0.0) / sqrt(count)
+        if not error or _distance(beside, value) < max(CHANGE * error, SUDDEN * usual):
+            return False
+    return True
+
+
+def _distance(steps: Sequence[StepSummary], value: float) -> float:
+    return abs(sum((step.reward.mean or 0.0) - value for step in steps) / len(steps))
+
+
+def _around(means: Floats, place: int) -> tuple[float, float]:
+    before, after = _beside(range(place, place))
+    return _mean(means[before]), _mean(means[after])
+
+
+def _jump(windows: Windows, means: Floats) -> int:
+    """Return the place of the step at which a curve jumps, and stays; 0 for none."""
+    if len(means) < 2 * AROUND:
+        return 0
+    scale = scale_of(means)
+    means, noise = means / scale, windows.noise / scale
+    jumps = np.diff(means)[AROUND - 1 : len(means) - AROUND]
+    place = AROUND + int(np.abs(jumps).argmax())
+    jump, (before, after) = float(jumps[place - AROUND]), _around(means, place)
+    sides = np.sign(means - (before + after) / 2) * np.where(np.arange(len(means)) < place, -1, 1)
+    is_large = abs(jump) > JUMP * noise * sqrt(2) and abs(jump) >= SUDDEN * abs(after - before)
+    is_lasting = min((sides[part] == np.sign(jump)).mean() for part in (slice(place), slice(place, None))) >= LASTING
+    return place if is_large and is_lasting else 0
