@@ -11,12 +11,11 @@ import struct
 import threading
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from operator import attrgetter
 from typing import Any, BinaryIO, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+import google_crc32c
 
 from rolloupe.formats.reading.trackers.curves import Log, LoggedRow, LoggedRun, parsed
 from rolloupe.lru import Lru
@@ -148,35 +147,31 @@ def records_of(data: bytes, before: int = 0) -> Iterator[tuple[Iterable[TaggedVa
 
     `before` bytes of the file precede `data`. Raises `BadMessage` where the next record cannot be found.
     """
-    heads = _heads(data)
-    places = ((at + HEAD.size, at + HEAD.size + length) for at, length, _ in heads)
-    whole = [(start, stop) for start, stop in places if stop + CHECKSUM.size <= len(data)]
-    sums = masked_checksums(data, [start for start, _ in whole], [stop for _, stop in whole]).tolist()
-    for place, (at, _, is_good) in enumerate(heads):
+    for at, length, is_good in _heads(data):
         if not is_good:
             raise BadMessage(f"at byte {before + at} it is damaged: what follows is not read")
-        if place == len(whole):  # still being written
+        start, stop = at + HEAD.size, at + HEAD.size + length
+        if stop + CHECKSUM.size > len(data):  # still being written
             return
-        start, stop = whole[place]
-        is_whole = CHECKSUM.unpack_from(data, stop) == (sums[place],)
-        yield _values(data[start:stop]) if is_whole else None, stop + CHECKSUM.size
+        record = data[start:stop]
+        is_whole = CHECKSUM.unpack_from(data, stop) == (masked_checksum(record),)
+        yield _values(record) if is_whole else None, stop + CHECKSUM.size
 
 
-def _heads(data: bytes) -> list[tuple[int, int, bool]]:
-    """Return each record's start, its length, and whether the length is valid; the last record may be unfinished."""
-    heads, at = [], 0
-    while at + HEAD.size <= len(data):
+def _heads(data: bytes) -> Iterator[tuple[int, int, bool]]:
+    """Yield each record's start, its length, and whether the length is valid; the last record may be unfinished."""
+    at, is_good = 0, True
+    while is_good and at + HEAD.size <= len(data):
         length, checksum = HEAD.unpack_from(data, at)
-        heads.append((at, length, checksum))
-        if length > MAX_RECORD_BYTES:
-            break
+        is_good = length <= MAX_RECORD_BYTES and checksum == masked_checksum(data[at : at + LENGTH_BYTES])
+        yield at, length, is_good
         at += HEAD.size + length + CHECKSUM.size
-    places = [at for at, *_ in heads]
-    sums = masked_checksums(data, places, [at + LENGTH_BYTES for at in places]).tolist()
-    return [
-        (at, length, own == checksum and length <= MAX_RECORD_BYTES)
-        for (at, length, checksum), own in zip(heads, sums, strict=True)
-    ]
+
+
+def masked_checksum(data: bytes) -> int:
+    """Return the CRC-32C of some bytes, masked as TFRecord stores it (TensorFlow's `crc32c.h`)."""
+    checksum: int = google_crc32c.value(data)
+    return ((checksum >> 15 | checksum << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def _values(event: bytes) -> Iterable[TaggedValue]:
@@ -209,88 +204,6 @@ def _value(message: bytes, step: int, time_s: float) -> Iterator[TaggedValue]:
         number = numbers[0] if len(numbers) == 1 and not texts else None
     if number is not None or texts:
         yield TaggedValue(tag.removesuffix(TEXT_SUMMARY) if texts else tag, step, time_s, number, texts)
-
-
-# CRC-32C of many records at once, masked as TFRecord stores it.
-#
-# Source: RFC 3720, B.4, for the polynomial; TensorFlow's `crc32c.h` for the mask. Records are cut into rows that end
-# where the record ends; zeros before a record do not change a sum that starts at zero. Columns of rows are summed
-# together. Then neighbours are joined: the earlier sum moves on by as many zeros as the later row has bytes.
-
-Sums = NDArray[np.uint32]
-POLYNOMIAL = 0x82F63B78
-"""Castagnoli's polynomial, its bits reversed."""
-MASK = 0xA282EAD8
-ROW_BYTES = 64
-START = bytes.fromhex("54641f64")
-"""These bytes have a sum of all ones, with which every sum starts."""
-CELLS = 2**20
-"""Bytes that are summed together."""
-
-
-def _tables() -> tuple[Sums, Sums]:
-    """Return the sums of single bytes, and the value of each byte of a sum after a row of zeros."""
-    table: Sums = np.arange(256, dtype=np.uint32)
-    for _ in range(8):
-        table = (table >> np.uint32(1)) ^ np.uint32(POLYNOMIAL) * (table & np.uint32(1))
-    sums: Sums = np.stack([np.arange(256, dtype=np.uint32) << np.uint32(8 * place) for place in range(4)])
-    for _ in range(ROW_BYTES):
-        sums = table[sums & 0xFF] ^ (sums >> 8)
-    return table, sums
-
-
-TABLE, AFTER_A_ROW = _tables()
-
-
-def _moved(tables: Sums, sums: Sums) -> Sums:
-    """Return sums after they have passed the zeros of some tables."""
-    moved: Sums = tables[0][sums & 0xFF]
-    for place in (1, 2, 3):
-        moved ^= tables[place][(sums >> 8 * place) & 0xFF]
-    return moved
-
-
-def masked_checksums(data: bytes, starts: Sequence[int], stops: Sequence[int]) -> Sums:
-    """Return the masked checksum of each piece of the data."""
-    first, last = np.array(starts, np.int64), np.array(stops, np.int64)
-    sums = np.empty(len(first), np.uint32)
-    rows = -(-(last - first + len(START)) // ROW_BYTES)
-    doublings = np.ceil(np.log2(rows)).astype(np.int64)
-    for times in np.unique(doublings):
-        places = np.flatnonzero(doublings == times)
-        size = max(1, CELLS // (ROW_BYTES << int(times)))
-        for at in range(0, len(places), size):
-            some = places[at : at + size]
-            sums[some] = _sums(_cells(data, first[some], last[some], ROW_BYTES << int(times)))
-    masked: Sums = ((sums >> np.uint32(15)) | (sums << np.uint32(17))) + np.uint32(MASK)
-    return masked
-
-
-def _cells(data: bytes, starts: NDArray[np.int64], stops: NDArray[np.int64], width: int) -> NDArray[np.uint8]:
-    """Return `width` bytes for each piece, which ends with the piece, after the bytes that start its sum."""
-    cells = np.zeros((len(starts), width), np.uint8)
-    begins = width - (stops - starts)
-    if len(starts) == 1:  # it may be long: without an index for each of its bytes
-        cells[0, begins[0] :] = np.frombuffer(data, np.uint8, width - begins[0], starts[0])
-    else:
-        within = np.arange(width) >= begins[:, None]
-        cells[within] = np.frombuffer(data, np.uint8)[(stops[:, None] - width + np.arange(width))[within]]
-    for place, byte in enumerate(START, -len(START)):
-        cells[np.arange(len(starts)), begins + place] = byte
-    return cells
-
-
-def _sums(cells: NDArray[np.uint8]) -> Sums:
-    rows = np.ascontiguousarray(cells.reshape(-1, ROW_BYTES).T)
-    sums: Sums = np.zeros(cells.size // ROW_BYTES, np.uint32)
-    for column in rows:
-        sums = TABLE[(sums ^ column) & 0xFF] ^ (sums >> 8)
-    sums = sums.reshape(len(cells), -1)
-    tables = AFTER_A_ROW
-    while sums.shape[1] > 1:
-        sums = _moved(tables, sums[:, 0::2]) ^ sums[:, 1::2]
-        tables = _moved(tables, tables)
-    return ~sums[:, 0]
 
 
 # Texts by their places: those of the records that begin in a range of bytes.
