@@ -88,8 +88,6 @@ def _constructed(name: str, given: tuple[Any, ...]) -> Any:
             return complex(real, imaginary)
         case "builtins.getattr", (values.Name(name=owner), str(attribute)):  # a nested name in the older protocols
             return values.Name(f"{owner}.{attribute}")
-        case "copyreg._reconstructor", (values.Name(name=kind), _, value):  # an object in the older protocols
-            return values.Opaque(kind, () if value is None else (value,))
         case "torch.device", (str(device), *number) if _is_short(number, None):
             return device
         case "torch.device", (str(device), int(number)):

@@ -1,11 +1,9 @@
-"""The machine that follows the opcodes of a pickle, of protocols 0 to 5, and makes data.
+"""The machine that follows the opcodes of a pickle, of protocols 2 to 5, and makes data.
 
-Source of the opcodes: Python's `pickletools`. Steps, memory and time are bounded: each step makes at most one value,
-long texts and lists of numbers stay in the file, and steps do not become slower.
+Source of the opcodes: Python's `pickletools`; PyTorch writes protocol 2. Steps, memory and time are bounded: each
+step makes at most one value, long texts and lists of numbers stay in the file, and steps do not become slower.
 """
 
-import codecs
-import re
 import struct
 import time
 from collections.abc import Callable, Sized
@@ -27,12 +25,9 @@ KEPT_BYTES = 2**26
 MAX_COPIED = 2**24
 """The most values or bytes that the calls of a pickle may copy, such as a list into a new list."""
 MAX_INTEGER_BYTES = 2**10
-MAX_DIGITS = 2_400
 STOP = ord(".")
 _DAMAGE = (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error)
 """Exceptions that damaged opcodes cause."""
-_ESCAPE = re.compile(r"\\(x([0-9a-fA-F]{2})|.)", re.DOTALL)
-_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 Persistent = Callable[[Any], Any]
 """Returns the value of a persistent id. Raises TypeError for an unknown kind."""
 
@@ -111,12 +106,6 @@ class Machine:
         """Read a number in a format of `struct`."""
         return struct.unpack(form, self.window.take(struct.calcsize(form)))[0]
 
-    def decimal(self, line: bytes) -> int:
-        """Return the integer in a line of digits."""
-        if len(line) > MAX_DIGITS:
-            raise values.UnreadablePickle(f"an integer of {len(line):,} digits: not read")
-        return int(line)
-
     def integer(self, length: int) -> int:
         if not 0 <= length <= MAX_INTEGER_BYTES:
             raise values.UnreadablePickle(f"an integer of {length:,} bytes: not read")
@@ -149,39 +138,10 @@ class Machine:
             return values.Opaque("persistent id", (key,))
 
 
-def _flag_or_decimal(machine: Machine) -> int:
-    line = machine.window.line()
-    return line == b"01" if line in (b"00", b"01") else machine.decimal(line)
-
-
-def _quoted(machine: Machine) -> str:
-    """Read a text of Python 2, as its `repr` wrote it."""
-    line = machine.window.line()
-    if len(line) < 2 or line[:1] != line[-1:] or line[:1] not in (b"'", b'"'):
-        raise ValueError("no text in quotes")
-    return _ESCAPE.sub(
-        lambda match: chr(int(match[2], 16)) if match[2] else _LETTERS.get(match[1], match[1]),
-        line[1:-1].decode("latin-1"),
-    )
-
-
 def _list(machine: Machine) -> Any:
     machine.window.look(values.MAX_RUN_BYTES)
     is_numbers = values.LIST_OF_NUMBERS.match(machine.window.data, machine.window.at)
     return values.NumberList(machine.window.read) if is_numbers else []
-
-
-def _filled(target: Any, items: list[Any]) -> Any:
-    """Put keys and values, which alternate, into a dict or a marker, and return that."""
-    pairs = zip(items[::2], items[1::2], strict=True)
-    if isinstance(target, values.Opaque):
-        target.items.extend(pairs)
-        return target
-    if not isinstance(target, dict):
-        raise TypeError("items for something that is no dict")
-    for key, value in paced(pairs):
-        target[as_key(key)] = value
-    return target
 
 
 def _name_on_stack(machine: Machine) -> values.Name:
@@ -206,11 +166,6 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("G"): lambda machine: machine.number(">d"),
     0x8A: lambda machine: machine.integer(machine.number("<B")),
     0x8B: lambda machine: machine.integer(machine.number("<i")),
-    ord("I"): _flag_or_decimal,
-    ord("L"): lambda machine: machine.decimal(machine.window.line().rstrip(b"L")),
-    ord("F"): lambda machine: float(machine.window.line()),
-    ord("S"): _quoted,
-    ord("V"): lambda machine: codecs.raw_unicode_escape_decode(machine.window.line())[0],
     ord("X"): lambda machine: machine.text("<I", "utf-8"),
     0x8C: lambda machine: machine.text("<B", "utf-8"),
     0x8D: lambda machine: machine.text("<Q", "utf-8"),
@@ -225,16 +180,13 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("}"): lambda _: {},
     ord(")"): lambda _: (),
     0x8F: lambda _: set(),
-    ord("l"): lambda machine: machine.items(),
     ord("t"): lambda machine: tuple(machine.items()),
-    ord("d"): lambda machine: _filled({}, machine.items()),
     0x91: lambda machine: frozenset(map(as_key, paced(machine.items()))),
     0x85: lambda machine: tuple(machine.pop(1)),
     0x86: lambda machine: tuple(machine.pop(2)),
     0x87: lambda machine: tuple(machine.pop(3)),
     # The stack and the memo.
     ord("2"): lambda machine: machine.stack[-1],
-    ord("g"): lambda machine: machine.memo[machine.decimal(machine.window.line())],
     ord("h"): lambda machine: machine.memo[machine.number("<B")],
     ord("j"): lambda machine: machine.memo[machine.number("<I")],
     # Names and calls: other machines import the names, and make the calls.
@@ -243,9 +195,6 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     ord("R"): lambda machine: machine.call(*machine.pop(2)),
     0x81: lambda machine: machine.call(*machine.pop(2)),
     0x92: _new_object_with_names,
-    ord("i"): lambda machine: machine.call(machine.name(), tuple(machine.items())),
-    ord("o"): lambda machine: machine.call((items := machine.items())[0], tuple(items[1:])),
-    ord("P"): lambda machine: machine.persistent(machine.window.line().decode("utf-8")),
     ord("Q"): lambda machine: machine.persistent(machine.stack.pop()),
     # Names by their numbers in a registry of the writer.
     0x82: lambda machine: values.Name(f"copyreg extension {machine.number('<B')}"),
@@ -284,7 +233,15 @@ def _add_items(machine: Machine) -> None:
 
 
 def _put(machine: Machine, items: list[Any]) -> None:
-    _filled(machine.stack[-1], items)
+    """Put keys and values, which alternate, into the dict or the marker on top of the stack."""
+    pairs, target = zip(items[::2], items[1::2], strict=True), machine.stack[-1]
+    if isinstance(target, values.Opaque):
+        target.items.extend(pairs)
+        return
+    if not isinstance(target, dict):
+        raise TypeError("items for something that is no dict")
+    for key, value in paced(pairs):
+        target[as_key(key)] = value
 
 
 def _pop(machine: Machine) -> None:
@@ -316,7 +273,6 @@ ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {
     0x90: _add_items,
     ord("0"): _pop,
     ord("1"): lambda machine: machine.items(),
-    ord("p"): lambda machine: _memoize(machine, machine.decimal(machine.window.line())),
     ord("q"): lambda machine: _memoize(machine, machine.number("<B")),
     ord("r"): lambda machine: _memoize(machine, machine.number("<I")),
     0x94: lambda machine: _memoize(machine, len(machine.memo)),
