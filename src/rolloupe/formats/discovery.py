@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
@@ -122,22 +122,14 @@ def discover(
     return Discovery(runs, notes + walk.notes + [Note(*pair) for pair in choice.notes])
 
 
-def discover_begun(
-    paths: Sequence[Path],
-    reading: Reading = AS_FOUND,
-    within_s: float | None = None,
-    on_find: Callable[[RunInfo], object] | None = None,
-    is_over: Callable[[], bool] | None = None,
-    *,
-    names_repeat: bool = False,
-) -> Discovery:
+def discover_begun(paths: Sequence[Path], *limits: Any, **options: Any) -> Discovery:
     """Find runs as `discover` does; a missing path, or one where a format reads nothing, becomes a note."""
     present = [path for path in paths if not _is_to_come(path)]
     notes = [Note(str(path), "does not exist yet") for path in paths if path not in present]
     if not present:
         return Discovery([], notes)
     try:
-        found = discover(present, reading, within_s, on_find, is_over, names_repeat=names_repeat)
+        found = discover(present, *limits, **options)
     except NotRecognised as error:
         return Discovery([], [*notes, Note(str(present[0]), str(error))])
     return Discovery(found.runs, notes + found.notes)

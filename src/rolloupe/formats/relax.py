@@ -30,7 +30,7 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
-from rolloupe.formats.reading.records import Record, References, Unusable, step_of
+from rolloupe.formats.reading.records import Record, References, Unusable, step_in
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
@@ -105,43 +105,38 @@ class RelaxLines(JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         reward = parsers.reward(record.get("reward"))
-        status, status_raw = parsers.status(record.get("status"))
-        prompt = parsers.joined(record.get("prompt"))
+        status = parsers.status(record.get("status"))
         index = parsers.name(record.get("sample_index"))
-        ordinal = parsers.integer(record.get("sample_index"))
         dataset = parsers.name(record.get("dataset"))
         is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
-        if usual and status == "unknown":
-            status, status_raw = usual.status(record)
-        return SampleRow(
+        if usual and status[0] == "unknown":
+            status = usual.status(record)
+        row = parsers.row_of(
+            start,
+            length,
+            record.get("prompt"),
+            record.get("response"),
             split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
-            step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=parsers.name(record.get("group_index")) or _named(usual, "group", record) or parsers.digest(prompt),
+            step=step_in(source, record.get("rollout_id")),
+            group=parsers.name(record.get("group_index")) or _named(usual, "group", record),
             index=index if index is not None else str(start),
-            ordinal=ordinal if ordinal is not None else start,
-            start=start,
-            length=length,
+            ordinal=parsers.integer(record.get("sample_index")),
             reward=reward.value,
             advantage=parsers.number(record.get("advantage")),
             status=status,
-            status_raw=status_raw,
             turns=parsers.count(record.get("agent_turns")) or 1,
-            prompt_tokens=counts["prompt_tokens"],
-            response_tokens=counts["response_tokens"],
-            total_tokens=counts["total_tokens"],
+            **counts,
             env=dataset or _named(usual, "env", record),
             uid=parsers.name(record.get("uid")) or "",
             trace_id=parsers.name(record.get("trace_id")) or "",
             discarded=parsers.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
-            prompt=prompt,
-            question=parsers.question_at(record.get("prompt")),
-            response=parsers.joined(record.get("response"), thoughts=True),
-            messages=parsers.chat(record.get("response")),
         )
+        row.group = row.group or parsers.digest(row.prompt)
+        return row
 
     def references(self, record: Record) -> References:
         usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None

@@ -66,36 +66,32 @@ class NamedRows(RecordFormat):
         if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
             raise Unusable("an object without a text or a score under a usual name is no sample")
         reward = self._reward(roles, record)
-        status, status_raw = roles.status(record)
-        prompt_value, response_value = roles.texts(record)
-        prompt, messages = parsers.joined(prompt_value), parsers.chat(response_value)
+        status = roles.status(record)
+        prompt, response = roles.texts(record)
         may_differ = source.split in (None, "train") and (roles.step is not None or source.step is not None)
-        turns = text.bare_answers(response_value, prompt) if isinstance(response_value, str) else 1
-        if messages is not None:
-            turns = max(1, text.answers_in(messages)) if messages else 0
         metrics, tags = roles.rest(record)
         step = step_of(record.get(roles.step)) if roles.step else source.step
         if step is None and roles.weak_step:
             step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
-        if roles.score is None and status == "unknown" and not found.keys and is_prompt_alone(record):
+        if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
             raise Unusable("a prompt without a response, a score or a status is no sample")
         prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
-        return SampleRow(
+        row = parsers.row_of(
+            start,
+            length,
+            prompt,
+            response,
             split=(roles.evaluation(record) if may_differ else "") or source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=_group(roles, record) or (not prompt and weak_group(record)) or parsers.digest(prompt),
+            group=_group(roles, record) or "",
             index=f"{stem(source.name)}:{start}",
-            ordinal=start,
-            start=start,
-            length=length,
             reward=reward.value,
             advantage=parsers.number(record.get(roles.advantage)) if roles.advantage else None,
             status=status,
-            status_raw=status_raw,
-            turns=turns,
+            turns=1,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
             total_tokens=roles.tokens(record, "total"),
@@ -105,11 +101,13 @@ class NamedRows(RecordFormat):
             metrics=metrics | reward.metrics,
             tags=tags | reward.tags,
             has_series=found.has_series,
-            prompt=prompt,
-            question=parsers.question_at(prompt_value),
-            response=parsers.joined(response_value, thoughts=True),
-            messages=messages,
         )
+        row.group = row.group or (not row.prompt and weak_group(record)) or parsers.digest(row.prompt)
+        if row.messages is not None:
+            row.turns = max(1, text.answers_in(row.messages)) if row.messages else 0
+        elif isinstance(response, str):
+            row.turns = text.bare_answers(response, row.prompt)
+        return row
 
     def _reward(self, roles: Roles, record: Record) -> parsers.Reward:
         """The reward: the sum of a list with a number for each token. Raises `Unusable` for any other list."""

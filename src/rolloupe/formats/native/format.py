@@ -117,8 +117,6 @@ class Native(JsonlFormat):
     def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without uid, step, prompt, response or reward is no sample")
-        prompt = parsers.joined(record.get("prompt"))
-        status, status_raw = parsers.status(record.get("status"))
         reward, series = parsers.number(record.get("reward")), _facts(record)
         means = _means(record, series)
         means.pop("kl", None)  # `derived_metrics` computes it
@@ -126,18 +124,18 @@ class Native(JsonlFormat):
         reference = parsers.joined(record.get("ref_response"), thoughts=True)
         index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
         counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
-        return model.SampleRow(
+        row = parsers.row_of(
+            start,
+            length,
+            record.get("prompt"),
+            record.get("response"),
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
-            group=parsers.name(record.get("group")) or parsers.digest(prompt),
+            group=parsers.name(record.get("group")) or "",
             index=str(start) if index is None else index,
-            ordinal=start,
-            start=start,
-            length=length,
             reward=reward,
             advantage=parsers.number(record.get("advantage")),
-            status=status,
-            status_raw=status_raw,
+            status=parsers.status(record.get("status")),
             turns=1 if turns is None else turns,
             prompt_tokens=counts[0],
             response_tokens=counts[1],
@@ -150,11 +148,9 @@ class Native(JsonlFormat):
             | derived_metrics(reward, parsers.number(record.get("ref_reward")), reference, metrics, series),
             tags=parsers.tags(record.get("tags")),
             series=series,
-            prompt=prompt,
-            question=parsers.question_at(record.get("prompt")),
-            response=parsers.joined(record.get("response"), thoughts=True),
-            messages=parsers.chat(record.get("response")),
         )
+        row.group = row.group or parsers.digest(row.prompt)
+        return row
 
     def references(self, record: Record) -> References:
         turns = parsers.response_turns(record.get("ref_response"))

@@ -21,7 +21,7 @@ from rolloupe import model, text, tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.reading import arrays, files, jsonl, line_reader, peek
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.records import Record, Unusable, step_of
+from rolloupe.formats.reading.records import Record, Unusable, step_in
 from rolloupe.formats.reading.trainer_files import read_bytes
 from rolloupe.formats.reading.value_parsers import as_dict
 from rolloupe.formats.token_texts import add_texts, note_of, note_without_tokenizer, shown, strings_of, tokenizer_of
@@ -169,15 +169,13 @@ class PrimeRL(jsonl.JsonlFormat):
     def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:
         columns = columns_of(record)
         ids, mask = columns.ids, columns.mask
-        step = step_of(record.get("export_step"))
-        step = step if step is not None else step_of(record.get("step"))
         first = int(np.argmax(mask)) if mask.any() else len(ids)
         place = parsers.integer(record.get("export_sequence_idx"))
         rank = parsers.integer(record.get("rank"))
         tags = {key: word for key in ("training_mode", "run_id") if (word := parsers.tag(record.get(key)))}
         return model.SampleRow(
             split="train",
-            step=step if step is not None else (source.step or 0),
+            step=step_in(source, record.get("export_step"), record.get("step")),
             group=parsers.digest(shown(ids[:first])),
             index=f"{files.stem(source.name)}:{start}" if place is None or rank is None else f"{rank}-{place}",
             ordinal=place if place is not None else start,
@@ -205,13 +203,10 @@ class PrimeRL(jsonl.JsonlFormat):
             stored = columns.stored(AT_SAMPLING if name == "logprobs" else name)
             beside = None if stored is None else tokens.beside(stored, values)
             series.append(model.TokenSeries(name=name, values=tokens.packed(values), stored=beside))
-        return model.Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=turns_of(columns),
-            prompt_text=row.prompt,
-            response_text=row.response,
+        return parsers.sample_with(
+            row,
+            locator,
+            turns_of(columns),
             token_ids=columns.ids,
             series=series,
             extra={

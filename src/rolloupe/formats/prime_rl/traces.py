@@ -118,13 +118,10 @@ class PrimeRLTraces(jsonl.JsonlFormat):
         of_episode = _filled(record, {"traces"})
         repeated = {"task"} if branch.trace.get("task") == record.get("task") else set[str]()
         of_trace = _filled(branch.trace, _QUIET | repeated)
-        return model.Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=turns,
-            prompt_text=row.prompt,
-            response_text=row.response,
+        return parsers.sample_with(
+            row,
+            locator,
+            turns,
             label=parsers.as_text(as_dict(as_dict(branch.trace.get("task")).get("data")).get("answer")),
             token_ids=[value for node in branch.members for value in node.ids],
             series=episodes.series_of(branch, {}),

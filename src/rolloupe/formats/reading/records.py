@@ -61,13 +61,11 @@ class RecordFormat(Format):
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         """Convert one record to a whole sample: by default, a turn for the prompt and one for the response."""
         references = self.references(record) or References("", [])
-        return Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=parsers.prompt_turns(row.prompt) + parsers.response_turns(row.response, row.prompt),
-            prompt_text=row.prompt,
-            response_text=row.response,
+        return parsers.sample_of(
+            row,
+            locator,
+            row.prompt,
+            row.response,
             label=references.label,
             ref_turns=references.turns,
             extra={key: parsers.showable(value) for key, value in record.items() if key not in self.placed},
@@ -242,6 +240,11 @@ def step_of(value: object) -> int | None:
         shown = repr(value[:40]) if isinstance(value, str) else parsers.as_text(value)[:40]
         raise Unusable(f"step {shown} is no integer")
     return step
+
+
+def step_in(source: Source, *values: object) -> int:
+    """Return the first step among some values of a record, else that of its file, else 0. Raises `Unusable`."""
+    return next((step for value in values if (step := step_of(value)) is not None), source.step or 0)
 
 
 def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:

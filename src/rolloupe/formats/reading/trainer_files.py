@@ -370,18 +370,10 @@ def newest_about(location: Location, key: str, value: str, producer: str, notes:
 
 
 def lines_with(file: Any, needle: bytes) -> Iterator[bytes]:
-    """Yield the lines that contain some bytes, in one pass over a file. Lines beyond 16 MiB are skipped."""
-    rest, read, is_done = b"", 0, False
-    while not is_done:
-        block = file.read(SEARCH_BLOCK_BYTES) if read < MAX_SEARCH_BYTES else b""
+    """Yield the lines that contain some bytes, in one pass over a file. Lines beyond 16 MiB are in pieces."""
+    read = 0
+    while read < MAX_SEARCH_BYTES and (block := file.read(SEARCH_BLOCK_BYTES)):
+        block += file.readline(16 * SEARCH_BLOCK_BYTES)
         read += len(block)
-        is_done = not block
-        data = rest + block
-        cut = len(data) if is_done else data.rfind(b"\n") + 1
-        at = data.find(needle, 0, cut)
-        while at >= 0:
-            stop = data.find(b"\n", at, cut)
-            stop = cut if stop < 0 else stop
-            yield data[data.rfind(b"\n", 0, at) + 1 : stop]
-            at = data.find(needle, stop, cut)
-        rest = data[cut:] if len(data) - cut <= 16 * SEARCH_BLOCK_BYTES else b""
+        if needle in block:
+            yield from (line for line in block.split(b"\n") if needle in line)

@@ -401,18 +401,23 @@ def response_turns(value: object, prompt: object = None) -> list[Turn]:
     return [turn]
 
 
-def row_of(start: int, length: int, prompt: object, response: object, **facts: Any) -> SampleRow:
-    """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields.
-
-    Their `status` is a pair, as returned by the function `status`.
-    """
-    status, status_raw = facts.pop("status", ("unknown", ""))
+def row_of(
+    start: int,
+    length: int,
+    prompt: object,
+    response: object,
+    *,
+    ordinal: int | None = None,
+    status: tuple[Status, str] = ("unknown", ""),
+    **facts: Any,
+) -> SampleRow:
+    """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields."""
     return SampleRow(
-        ordinal=facts.pop("ordinal", start),
+        ordinal=start if ordinal is None else ordinal,
         start=start,
         length=length,
-        status=status,
-        status_raw=status_raw,
+        status=status[0],
+        status_raw=status[1],
         prompt=joined(prompt),
         question=question_at(prompt),
         response=joined(response, thoughts=True),
@@ -421,18 +426,19 @@ def row_of(start: int, length: int, prompt: object, response: object, **facts: A
     )
 
 
-def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object) -> Sample:
-    """Return the sample of a row with its turns, texts and messages, from a prompt and a response of either kind."""
-    return Sample(
-        key=row.key,
-        row=row,
-        locator=locator,
-        turns=prompt_turns(prompt) + response_turns(response, prompt),
-        prompt_text=row.prompt,
-        response_text=row.response,
-        prompt_messages=messages(prompt),
-        response_messages=chat(response),
-    )
+def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object, **facts: Any) -> Sample:
+    """Return the sample of a row with its turns, texts and messages, from a prompt and a response of either kind.
+
+    `facts` are its other fields.
+    """
+    turns = prompt_turns(prompt) + response_turns(response, prompt)
+    return sample_with(row, locator, turns, prompt_messages=messages(prompt), response_messages=chat(response), **facts)
+
+
+def sample_with(row: SampleRow, locator: Locator, turns: list[Turn], **facts: Any) -> Sample:
+    """Return the sample of a row with these turns and the row's texts; `facts` are its other fields."""
+    texts = {"prompt_text": row.prompt, "response_text": row.response}
+    return Sample(key=row.key, row=row, locator=locator, turns=turns, **(texts | facts))
 
 
 def _as_json(role: str, value: Any) -> Turn:

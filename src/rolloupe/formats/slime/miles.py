@@ -298,20 +298,11 @@ class MilesColumns(ParquetFormat):
         ids = ids_of(record.get("tokens"))
         arrays = {name: record.get(key) for key, name in SERIES.items()}
         series, notes = series_of(arrays, len(ids), first_of(len(ids), row.response_tokens))
-        return model.Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=[
-                model.Turn(role="user", origin="prompt", parts=[model.Part(kind="text", text=row.prompt)]),
-                model.Turn(role="assistant", origin="response", parts=[model.Part(kind="text", text=row.response)]),
-            ],
-            prompt_text=row.prompt,
-            response_text=row.response,
-            token_ids=ids,
-            series=series,
-            notes=[MISSING, *notes],
-        )
+        turns = [
+            model.Turn(role="user", origin="prompt", parts=[model.Part(kind="text", text=row.prompt)]),
+            model.Turn(role="assistant", origin="response", parts=[model.Part(kind="text", text=row.response)]),
+        ]
+        return parsers.sample_with(row, locator, turns, token_ids=ids, series=series, notes=[MISSING, *notes])
 
     def annotate(self, run: model.RunInfo, record: Record, sample: model.Sample) -> None:
         ids = ids_of(record.get("tokens"))

@@ -97,13 +97,11 @@ class Sampled(NamedTuple):
         notes += [f"more rows of {name} than are read: the rest is left out" for name in self.facts.cut]
         if self.row.status == "aborted" and not any(turn.origin == "response" for turn in self.turns):
             notes.append("cancelled before it ended: there is no answer, and no reward")
-        return Sample(
-            key=self.row.key,
-            row=self.row,
-            locator=locator,
-            turns=self.turns,
+        return parsers.sample_with(
+            self.row,
+            locator,
+            self.turns,
             prompt_text=_joined(self.turns, "prompt"),
-            response_text=self.row.response,
             label=label_of(self.facts.about.get("golden_answers", [])),
             extra=_extra(self.facts, self.row, self.texts),
             notes=notes,

@@ -36,7 +36,7 @@ from rolloupe.formats.reading.files import (
     plain_name,
 )
 from rolloupe.formats.reading.peek import Peek, first_looks, look
-from rolloupe.formats.reading.records import Record, Unusable, step_of
+from rolloupe.formats.reading.records import Record, Unusable, step_in
 from rolloupe.formats.registry import by_name
 from rolloupe.formats.tinker import logs as step_logs
 from rolloupe.formats.tinker import turns as tinker_turns
@@ -242,7 +242,6 @@ class Tinker(jsonl.JsonlFormat):
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without total_reward, steps or traj_idx is no sample")
         step_records = tinker_turns.steps_of(record)
-        step = step_of(record.get("iteration"))
         status, status_raw = tinker_turns.status(record)
         tags, named_tags = _tags(record), parsers.as_dict(record.get("named_tags"))
         turns = tinker_turns.turns_in(record)[0]
@@ -252,7 +251,7 @@ class Tinker(jsonl.JsonlFormat):
         last = [count for value in ends if (count := parsers.count(value)) is not None]
         return model.SampleRow(
             split=_split(record.get("split")) or source.split or "train",
-            step=step if step is not None else (source.step or 0),
+            step=step_in(source, record.get("iteration")),
             group=parsers.name(record.get("group_idx")) or parsers.digest(prompt),
             index=parsers.name(record.get("traj_idx")) or str(start),
             ordinal=start,
@@ -291,13 +290,10 @@ class Tinker(jsonl.JsonlFormat):
         conversation = parsers.messages(record.get("conversation"))
         pairs = [*zip(conversation, turns, strict=True)] if conversation and len(conversation) == len(turns) else []
         of_prompt, of_response = ([m for m, turn in pairs if turn.origin == kind] for kind in ("prompt", "response"))
-        return model.Sample(
-            key=row.key,
-            row=row,
-            locator=locator,
-            turns=turns,
-            prompt_text=row.prompt,
-            response_text=row.response,
+        return parsers.sample_with(
+            row,
+            locator,
+            turns,
             prompt_messages=of_prompt or None,
             response_messages=of_response or None,
             label=label if isinstance(label := record.get("label"), str) else "",

@@ -283,15 +283,13 @@ def _close(before: Any, after: Any) -> Any:
 
 def same(before: Any, after: Any) -> bool:
     """Return whether two values are the same; NaN equals NaN."""
+    if before == after:
+        return True
     if isinstance(before, list | tuple) and isinstance(after, list | tuple):
-        return before == after or (len(before) == len(after) and all(map(same, before, after)))
+        return len(before) == len(after) and all(map(same, before, after))
     if isinstance(before, dict) and isinstance(after, dict):
-        return before == after or (
-            before.keys() == after.keys() and all(same(before[key], after[key]) for key in before)
-        )
-    if isinstance(before, float) and isinstance(after, float) and math.isnan(before):
-        return math.isnan(after)
-    return bool(before == after)
+        return before.keys() == after.keys() and all(same(before[key], after[key]) for key in before)
+    return isinstance(before, float) and isinstance(after, float) and math.isnan(before) and math.isnan(after)
 
 
 MAX_WORDS = 400
