@@ -58,8 +58,8 @@ def test_the_dumps_of_frameworks_are_read_as_pytorch_reads_them(path: Path) -> N
     check_same(at(path), torch.load(path, weights_only=True))
 
 
-def check_saved(path: Path, value: Any, **how: Any) -> None:
-    torch.save(value, path, **how)
+def check_saved(path: Path, value: Any) -> None:
+    torch.save(value, path)
     check_same(at(path), torch.load(path, weights_only=True))
 
 
@@ -70,20 +70,14 @@ def values_of(kind: Any, shape: tuple[int, ...]) -> Any:
     return raw.bool() if kind is torch.bool else raw.view(kind)
 
 
-OLDER_TYPES = [one for one in TYPES if not str(one).startswith("torch.uint") or one is torch.uint8]
-"""Types that PyTorch itself can load from the older form."""
-
-
-@pytest.mark.parametrize(
-    ("kind", "old"), [*((one, False) for one in TYPES), *((one, True) for one in OLDER_TYPES)], ids=str
-)
-def test_tensors_of_every_type_and_stride_are_equal(tmp_path: Path, kind: Any, old: bool) -> None:
+@pytest.mark.parametrize("kind", TYPES, ids=str)
+def test_tensors_of_every_type_and_stride_are_equal(tmp_path: Path, kind: Any) -> None:
     whole = values_of(kind, (4, 6, 5))
     views = {
         "whole": whole, "turned": whole.transpose(0, 2), "part": whole[1:3, ::2, 1], "one": whole[2, 3, 4],
         "none": whole[:0], "expanded": whole[0, 0].expand(3, 5), "again": whole[1:], "flat": whole.flatten(),
     }  # fmt: skip
-    check_saved(tmp_path / "a.pt", views, _use_new_zipfile_serialization=not old)
+    check_saved(tmp_path / "a.pt", views)
 
 
 def test_parameters_and_modules_are_equal(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.pickles.json_values import Repetitive, ValueBudget, as_json
 from rolloupe.formats.reading.pickles.machine import beginning
-from rolloupe.formats.reading.pickles.torch_files import LEGACY, ZIP, TorchFile, torch_file
+from rolloupe.formats.reading.pickles.torch_files import ZIP, TorchFile, torch_file
 from rolloupe.formats.reading.pickles.values import UnreadablePickle, Window
 from rolloupe.formats.reading.records import Unusable
 from rolloupe.formats.reading.tables.parquet_files import why_no_torch
@@ -167,8 +167,6 @@ def _first_values(location: model.Location, count: int) -> list[Any]:
     """Return the first values that a file describes. Raises OSError and `UnreadablePickle`."""
     with open_file(location) as file:
         data = file.read(count)
-    if data.startswith(LEGACY):
-        return _members(torch_file(location).root)
     if not data.startswith(ZIP) or len(data) < _HEADER.size:
         raise UnreadablePickle("no file of PyTorch")
     name_bytes, extra_bytes = _HEADER.unpack_from(data)

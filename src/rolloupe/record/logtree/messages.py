@@ -1,5 +1,7 @@
 """Messages in the form of a logtree's JSON, from dicts, objects, and turns of the common model."""
 
+import contextlib
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -104,11 +106,15 @@ def _of_turn(turn: Turn) -> Message:
         elif part.raw is None and part.kind in ("think", "image"):
             key = "thinking" if part.kind == "think" else "image"
             content.append({"type": key, key: part.text})
-        elif content and content[-1]["type"] == "text":
+        elif part.raw is None and part.kind == "json":
+            with contextlib.suppress(ValueError, RecursionError):
+                text = json.loads(text)
+            content.append(text if isinstance(text, dict) else {"type": "text", "text": text})
+        elif content and content[-1].get("type") == "text":
             content[-1]["text"] += text
         else:
             content.append({"type": "text", "text": text})
-    is_text = len(content) == 1 and content[0]["type"] == "text"
+    is_text = len(content) == 1 and content[0].get("type") == "text"
     message: Message = {"role": turn.role, "content": content[0]["text"] if is_text else content or ""}
-    named = {"tool_call_id": turn.tool_call_id, "name": turn.name}
+    named = {"tool_call_id": turn.tool_call_id, "name": turn.name, "stop_reason": turn.stop_reason}
     return message | apart | {key: value for key, value in named.items() if value}

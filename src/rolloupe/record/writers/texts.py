@@ -87,7 +87,6 @@ def _forms(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: 
         yield decoded
     if messages:
         yield messages_of(turns)
-        yield [_message(turn) for turn in turns]
     chatml = ""
     for number, turn in enumerate(turns):
         if header or number or turn.role != "assistant":
@@ -96,35 +95,6 @@ def _forms(stored: list[Any] | None, text: str, turns: list[Turn], *, messages: 
         if header or number + 1 < len(turns):
             chatml += "<|im_end|>\n"
     yield chatml
-
-
-def _message(turn: Turn) -> dict[str, Any]:
-    calls = [part for part in turn.parts if part.kind == "tool_call" and part.raw is None]
-    thoughts = [part.text for part in turn.parts if part.kind == "think" and part.raw is None]
-    rest = [part for part in turn.parts if part.raw is not None or part.kind not in ("tool_call", "think")]
-    message: dict[str, Any] = {"role": turn.role}
-    if thoughts:
-        message["reasoning_content"] = "\n".join(thoughts)
-    message["content"] = "".join(map(_raw, rest))
-    if any(part.kind in ("json", "image") for part in rest):
-        message["content"] = [
-            {"type": "image", "image": part.text} if part.kind == "image"
-            else _decoded(part.text) if part.kind == "json"
-            else {"type": "text", "text": _raw(part)}
-            for part in rest
-        ]  # fmt: skip
-    if calls:
-        message["tool_calls"] = [_call(part) for part in calls]
-    named = {"name": turn.name, "tool_call_id": turn.tool_call_id, "stop_reason": turn.stop_reason}
-    return message | {key: word for key, word in named.items() if word}
-
-
-def _call(part: Part) -> Any:
-    if part.call is None or (part.call.error and not part.call.name):
-        return part.call.arguments if part.call else part.text
-    function = {"name": part.call.name, "arguments": part.call.arguments}
-    more = {"id": part.call.id, "error": part.call.error}
-    return {"type": "function", "function": function} | {key: word for key, word in more.items() if word}
 
 
 def _decoded(text: str) -> Any:

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pickle  # noqa: TID251 - writes what the reader is to read
 import random
 import struct
 import time
@@ -16,7 +15,6 @@ import pytest
 from rolloupe.formats.reading import stream
 from rolloupe.formats.reading.pickles import torch_files
 from rolloupe.formats.reading.pickles.json_values import as_json
-from rolloupe.formats.reading.pickles.torch_files import LEGACY, MAGIC
 from rolloupe.formats.reading.pickles.values import Opaque, Tensor, UnreadablePickle, floats_of
 from tests.formats.reading.pickles.support import (
     Call,
@@ -111,26 +109,6 @@ def test_a_tensor_that_makes_no_sense_is_shown_and_not_read(tmp_path: Path, name
         else:
             assert isinstance(found, Opaque)
         assert as_json(found)
-
-
-def test_the_older_form_without_an_archive_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "a.pt"
-    system = pickle.dumps({"protocol_version": 1001, "little_endian": True, "type_sizes": {}}, 2)
-    data = _old({"a": tensor(KEY, (2, 3), (3, 1)), "b": [tensor(KEY, (2,), (1,), 4), 7]})
-    head = LEGACY + b"." + pickle.dumps(1001, 2) + system + data + pickle.dumps(["0"], 2)
-    path.write_bytes(head + struct.pack("<q", 6) + longs(*range(6)))
-    found = at(path).root
-    assert (array(found["a"]), array(found["b"][0]), found["b"][1]) == ([[0, 1, 2], [3, 4, 5]], [4, 5], 7)
-    assert pickle.dumps(MAGIC, 2) == LEGACY + b"."
-    whole = path.read_bytes()
-    for stop in range(0, len(whole), amount(9, 1)):
-        path.write_bytes(whole[:stop])
-        assert raised(lambda: at(path))
-
-
-def _old(value: object) -> bytes:
-    """The persistent ids of the older form have one more member."""
-    return dumps(value).replace(b"K\x06t", b"K\x06Nt")
 
 
 def test_only_the_values_that_are_asked_for_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

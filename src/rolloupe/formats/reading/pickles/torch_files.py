@@ -1,4 +1,4 @@
-"""Reads PyTorch's `.pt` files: an archive of a pickle and tensor storages or, in the older form, consecutive pickles.
+"""Reads PyTorch's `.pt` files: an archive of a pickle and tensor storages, as PyTorch writes it since release 1.6.
 
 Source: `torch/serialization.py`. Members are stored, not packed, so each is a range of bytes of the file: the pickle is
 read block by block, and values of a storage on demand.
@@ -26,8 +26,6 @@ KEPT_BYTES = 2**26
 """Memory for files that were read, estimated from their members and the sizes of their pickles."""
 BYTES_OF_MEMBER = 2**10
 TREE_SHARE = 4
-MAGIC = 0x1950A86A20F9469CFC6C
-LEGACY: Final = b"\x80\x02\x8a\x0a" + MAGIC.to_bytes(10, "little")
 ZIP: Final = b"PK\x03\x04"
 FIRST_BYTES = 2**12
 _LOCAL = struct.Struct("<26x2H")
@@ -68,13 +66,9 @@ def torch_file(location: Location) -> TorchFile:
         if known is not None and known.stamp == stamp:
             return known
         reader = _FileReader(location, stamp)
-        start = file.read(len(LEGACY))
-        if start.startswith(ZIP):
-            root, kept_bytes = _from_archive(location, reader)
-        elif start == LEGACY:
-            root, kept_bytes = _from_sequence(reader), stamp[1] // TREE_SHARE
-        else:
-            raise UnreadablePickle("neither an archive of PyTorch nor its older form")
+        if file.read(len(ZIP)) != ZIP:
+            raise UnreadablePickle("no archive of PyTorch")
+        root, kept_bytes = _from_archive(location, reader)
     torch = TorchFile(root, stamp, {})
     _files.put(location, torch, min(KEPT_BYTES, kept_bytes))
     return torch
@@ -161,39 +155,3 @@ def _described(key: Any) -> tuple[str, str, int]:
     if not isinstance(name, str) or type(count) is not int or count < 0:
         raise TypeError
     return storage_type(kind), name, count
-
-
-def _from_sequence(reader: _FileReader) -> Any:
-    """Read the older form: pickles of a magic number, a version, the system, the data and the names of its storages.
-
-    The storages follow, each after the number of its values.
-    """
-    window = Window(reader.read, reader.size)
-    places: dict[str, int] = {}
-    kinds: dict[str, str] = {}
-    waiting: dict[str, StorageRef] = {}
-
-    def read(name: str, at: int, count: int) -> bytes:
-        start = places.get(name, reader.size)
-        return reader.below(start, waiting[name].size_bytes, at, count)
-
-    def storage(key: Any) -> StorageRef:
-        kind, name, count = _described(key)
-        if len(key) > 5 and key[5] is not None:  # a view of another storage
-            raise TypeError
-        kinds[name] = kind
-        return waiting.setdefault(name, StorageRef(partial(read, name), count * width_of(kind), kind, order))
-
-    if interpret(window) != MAGIC:
-        raise UnreadablePickle("damaged: its magic number is wrong")
-    _version, system = interpret(window), interpret(window)
-    order: Order = ">" if isinstance(system, dict) and system.get("little_endian") is False else "<"
-    root = interpret(window, storage)
-    for name in list(interpret(window)):
-        if not isinstance(name, str) or name not in waiting:
-            raise UnreadablePickle("damaged: it names a storage that no tensor has")
-        (count,) = struct.unpack("<q", window.take(8))
-        if count * width_of(kinds[name]) != waiting[name].size_bytes:
-            raise UnreadablePickle("damaged: the length of a storage does not match its tensor")
-        places[name] = window.skip(waiting[name].size_bytes)
-    return root
