@@ -239,7 +239,7 @@ class Relax(ByEnding, RelaxLines):
         """Scan lines or dumps. A dump beside lines yields only the numbers of samples and lines that do not match."""
         if source.annotates:
             return self._unjoined(run, source) if start == 0 < stop else iter(())
-        return super().scan(run, source, start, stop)
+        return self.reader_of(source).scan(run, source, start, stop)
 
     def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
         dump = dump_of(source.location)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, Format, changed
+from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import cause_of, while_unchanged
 from rolloupe.formats.reading.line_reader import BOM, parse
@@ -21,9 +21,8 @@ from rolloupe.formats.reading.records import Record, RecordFormat, Unusable, row
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trainer_files import document, read_bytes
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source, Texts
+from rolloupe.model import Location, Locator, Problem, RunInfo, SampleRow, Scanned, Source
 from rolloupe.storage import file_state, stamp_of_state
-from rolloupe.tokens import SampleTokens
 
 MAX_BYTES = 256 * 2**20
 HEAD_BYTES = 2**11
@@ -214,6 +213,16 @@ class NumberedFormat(RecordFormat):
         return record, row_at(rows, source, locator)
 
 
+def _of_reader(name: str) -> Any:
+    """Return a method that is the same method of the reader of the source in its arguments."""
+
+    def method(self: "ByEnding", *given: Any, **named: Any) -> Any:
+        source = next(argument for argument in given if isinstance(argument, Source))
+        return getattr(self.reader_of(source), name)(*given, **named)
+
+    return method
+
+
 class ByEnding(Format):
     """A format that leaves its files to other readers."""
 
@@ -221,25 +230,6 @@ class ByEnding(Format):
     def reader_of(self, source: Source) -> Format:
         """Return the format that reads a file."""
 
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
-        return self.reader_of(source).scan(run, source, start, stop)
-
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
-        return self.reader_of(source).load(run, source, locator)
-
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
-        return self.reader_of(source).load_texts(run, source, locator)
-
-    def raw(self, source: Source, locator: Locator) -> bytes:
-        return self.reader_of(source).raw(source, locator)
-
-    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
-        return self.reader_of(source).record_at(run, source, locator)
-
-    def token_arrays(
-        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
-    ) -> Iterator[SampleTokens | Problem]:
-        return self.reader_of(source).token_arrays(run, source, places, annotations)
-
-    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
-        return self.reader_of(source).samples_at(run, source, places)
+    scan, load, load_texts, raw, record_at, token_arrays, samples_at = map(
+        _of_reader, ("scan", "load", "load_texts", "raw", "record_at", "token_arrays", "samples_at")
+    )

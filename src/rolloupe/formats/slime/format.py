@@ -148,16 +148,9 @@ def state_of(location: model.Location) -> str:
         return ""
 
 
+@files.while_unchanged(KEPT_LOOKS, errors=(OSError, UnreadablePickle), otherwise="")
 def kind_of(location: model.Location) -> str:
     """Return the framework that wrote a dump of samples; `TRAIN` for train data, empty for anything else."""
-    try:
-        return _look(location)
-    except (OSError, UnreadablePickle):
-        return ""
-
-
-@files.while_unchanged(KEPT_LOOKS)
-def _look(location: model.Location) -> str:
     first, more = BEGINNINGS
     kind = _kind(_first_values(location, first))
     return kind if kind or path_state(location.path).st_size <= first else _kind(_first_values(location, more))

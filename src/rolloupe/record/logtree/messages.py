@@ -107,9 +107,11 @@ def _of_turn(turn: Turn) -> Message:
             key = "thinking" if part.kind == "think" else "image"
             content.append({"type": key, key: part.text})
         elif part.raw is None and part.kind == "json":
+            value: Any = None
             with contextlib.suppress(ValueError, RecursionError):
-                text = json.loads(text)
-            content.append(text if isinstance(text, dict) else {"type": "text", "text": text})
+                value = json.loads(text)
+            is_part = isinstance(value, dict) and value.get("type") != "text"
+            content.append(value if is_part else {"type": "text", "text": text})
         elif content and content[-1].get("type") == "text":
             content[-1]["text"] += text
         else:

@@ -270,9 +270,6 @@ class NumberList(Sequence[Any]):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __repr__(self) -> str:
-        return repr(self.values())
-
 
 class StorageRef(Struct, frozen=True):
     """The values of tensors; `read` returns some of their bytes."""

@@ -35,8 +35,8 @@ MAX_PAGES = 2**17
 """The most pages of a row group."""
 HEADER_BYTES = (2**10, 2**16)
 """Bytes to read for the header of a page, which may hold texts: at first, and if the first read is too short."""
-_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT, _UUID = range(1, 14)
-_FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8, _UUID: 16}
+_TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _DOUBLE, _BINARY, _LIST, _SET, _, _STRUCT = range(1, 13)
+_FIXED = {_TRUE: 1, _FALSE: 1, _BYTE: 1, _DOUBLE: 8}
 """Bytes of values of a fixed size; true and false in a list take one each."""
 _ROW_GROUPS, _COLUMNS, _BYTES, _ROWS, _META_DATA = 4, 1, 2, 3, 3
 _VALUES, _UNCOMPRESSED, _COMPRESSED, _DATA_AT, _DICTIONARY_AT = 5, 6, 7, 9, 11
@@ -147,10 +147,6 @@ class _Compact:
             head = self._byte()
             size = head >> 4 if head >> 4 < 15 else self._varint()
             return [self._value(head & 15, depth + 1) for _ in range(self._claim(size))]
-        if kind == _MAP:
-            size = self._claim(self._varint())
-            kinds = self._byte() if size else 0
-            return [self._value(kind, depth + 1) for _ in range(size) for kind in (kinds >> 4, kinds & 15)]
         size = self._varint() if kind == _BINARY else _FIXED[kind]
         if size > len(self._data) - self.at:
             raise IndexError
