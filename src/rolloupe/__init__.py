@@ -42,16 +42,9 @@ __all__ = [
 ]
 
 _LATE = {
-    "Condition": "rolloupe.query",
+    **dict.fromkeys(["Run", "Runs", "compare", "compare_curves", "compare_rewards", "open"], "rolloupe.api"),
+    **dict.fromkeys(["Condition", "SampleItem", "SampleQuery"], "rolloupe.query"),
     "Recorder": "rolloupe.record",
-    "Run": "rolloupe.api",
-    "Runs": "rolloupe.api",
-    "SampleItem": "rolloupe.query",
-    "SampleQuery": "rolloupe.query",
-    "compare": "rolloupe.api",
-    "compare_curves": "rolloupe.api",
-    "compare_rewards": "rolloupe.api",
-    "open": "rolloupe.api",
 }
 
 

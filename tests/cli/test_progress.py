@@ -17,7 +17,7 @@ class Terminal(io.StringIO):
 def test_counting_is_shown_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, patience_s: float, shown: bool) -> None:
     monkeypatch.setattr(progress, "PATIENCE_S", patience_s)
     monkeypatch.setattr(sys, "stderr", Terminal())
-    with progress.counting("Converting", "samples") as advanced:
+    with progress.counting("Converting") as advanced:
         for number in range(3):
             advanced(number, 3)
     assert isinstance(sys.stderr, Terminal)
@@ -25,6 +25,6 @@ def test_counting_is_shown_once_it_takes_long(monkeypatch: pytest.MonkeyPatch, p
 
 
 def test_where_there_is_no_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.counting("Converting", "samples") as advanced:
+    with progress.counting("Converting") as advanced:
         advanced(1, 2)
     assert capsys.readouterr().err == ""

@@ -11,7 +11,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
-from rolloupe.mcp.tools.compare_rewards import COMPARE_REWARDS, CompareRewardsArguments
+from rolloupe.mcp.tools.compare import COMPARE_REWARDS, CompareRewardsArguments
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write

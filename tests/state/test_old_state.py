@@ -56,7 +56,7 @@ def test_addresses_open_their_samples(place: Path) -> None:
 
 def test_bookmarks_notes_and_names_are_those_of_their_samples_and_runs(place: Path) -> None:
     state = State(place.parent / "state")
-    assert not state.trouble
+    assert not state.file.trouble
     with Library([place], index_dir=place.parent / "index") as library:
         for run in library.runs:
             run.wait()

@@ -115,9 +115,9 @@ def test_several_servers_lose_nothing(state: State, url: str, run: OpenRun) -> N
 
 def test_other_servers_notice_a_change(state: State, url: str, run: OpenRun) -> None:
     with contextlib.closing(State.at(url)) as other:
-        assert not other.changed_elsewhere()
+        assert not other.file.changed_elsewhere()
         state.write(note("new"), run)
-        assert other.changed_elsewhere() and not other.changed_elsewhere()
+        assert other.file.changed_elsewhere() and not other.file.changed_elsewhere()
 
 
 def test_a_lost_connection_is_made_again(state: State, server: Postgres, run: OpenRun) -> None:
@@ -128,9 +128,9 @@ def test_a_lost_connection_is_made_again(state: State, server: Postgres, run: Op
             state.items()
         with pytest.raises(NotWritable, match="does not answer"):
             state.write(note("lost", name="train/0/0/2"), run)
-    assert state.trouble
+    assert state.file.trouble
     server.start()
-    assert notes(state) == ["before"] and not state.trouble
+    assert notes(state) == ["before"] and not state.file.trouble
     state.write(note("after", name="train/0/0/2"), run)
     assert notes(state) == ["before", "after"]
 
@@ -184,4 +184,4 @@ def test_what_the_database_cannot_hold_is_refused_and_no_trouble(
     asked = Change(kind="layout", name=change.get("name", "page"), value={"a": 1}, seen=0)
     with pytest.raises(BadQuery, match="PostgreSQL cannot keep this"):
         state.write(asked, None if of else run, of)
-    assert not state.trouble and not state.write(note("as ever"), run).is_conflict
+    assert not state.file.trouble and not state.write(note("as ever"), run).is_conflict

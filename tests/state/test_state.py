@@ -70,8 +70,8 @@ def test_what_is_kept_is_there_after_a_restart(state: State, run: OpenRun, tmp_p
 
 
 def test_the_file_is_its_owners_alone(state: State) -> None:
-    assert state.path.stat().st_mode & 0o077 == 0
-    assert state.path.parent.stat().st_mode & 0o077 == 0
+    assert state.file.path.stat().st_mode & 0o077 == 0
+    assert state.file.path.parent.stat().st_mode & 0o077 == 0
 
 
 def test_of_two_changes_of_one_version_the_second_is_told_of_the_first(state: State, run: OpenRun) -> None:
@@ -101,7 +101,7 @@ def test_what_was_removed_meanwhile_is_told_and_can_be_made_anew(state: State, r
 
 def test_two_viewers_write_one_file_and_lose_nothing(state: State, run: OpenRun, tmp_path: Path) -> None:
     other = State(tmp_path / "state")
-    assert not other.changed_elsewhere()
+    assert not other.file.changed_elsewhere()
 
     def write(own: State, word: str) -> None:
         for n in range(20):
@@ -116,7 +116,7 @@ def test_two_viewers_write_one_file_and_lose_nothing(state: State, run: OpenRun,
     assert held == other.items()
     assert sorted(item.version for item in held.items) == list(range(1, 41))
     assert len({item.owner for item in held.items}) == 1
-    assert other.changed_elsewhere() and not other.changed_elsewhere()
+    assert other.file.changed_elsewhere() and not other.file.changed_elsewhere()
     other.close()
 
 
@@ -162,7 +162,7 @@ def test_a_run_that_grew_is_the_same(state: State, run: OpenRun, tmp_path: Path)
 def test_where_the_folder_cannot_be_changes_are_refused_until_it_can(tmp_path: Path, run: OpenRun) -> None:
     (tmp_path / "file").write_text("in the way")
     state = State(tmp_path / "file" / "state")
-    assert "file" in state.trouble
+    assert "file" in state.file.trouble
     check_is_refused(state, run)
     (tmp_path / "file").unlink()
     check_is_kept(state, run)
@@ -172,18 +172,18 @@ def check_is_refused(state: State, run: OpenRun) -> None:
     """A change raises, says where and why, and nothing shows of it."""
     before = notes(state)
     for _ in range(2):
-        with pytest.raises(NotWritable, match=re.escape(str(state.path))):
+        with pytest.raises(NotWritable, match=re.escape(str(state.file.path))):
             state.write(note("refused", name="train/0/0/7"), run)
-    assert notes(state) == before and state.trouble
+    assert notes(state) == before and state.file.trouble
 
 
 def check_is_kept(state: State, run: OpenRun) -> None:
     """A change is in the file, where a later viewer finds it."""
     before = notes(state)
     assert not state.write(note("kept by a retry", name="train/0/0/7"), run).is_conflict
-    assert not state.trouble and state.changed_elsewhere()
+    assert not state.file.trouble and state.file.changed_elsewhere()
     state.close()
-    later = State(state.path.parent)
+    later = State(state.file.path.parent)
     assert notes(later) == [*before, "kept by a retry"]
     later.close()
 
@@ -201,11 +201,11 @@ def test_a_damaged_file_stays_as_it_is(tmp_path: Path, run: OpenRun, content: by
 def test_a_file_of_a_later_version_is_read_by_nobody_and_left_alone(state: State, tmp_path: Path, run: OpenRun) -> None:
     state.write(note("kept"), run)
     state.close()
-    with sqlite3.connect(state.path) as file:
+    with sqlite3.connect(state.file.path) as file:
         file.execute("PRAGMA user_version = 99")
     file.close()
     later = State(tmp_path / "state")
-    assert "later version" in later.trouble
+    assert "later version" in later.file.trouble
     assert notes(later) == []
     later.close()
 
@@ -218,13 +218,13 @@ def test_a_file_that_was_removed_meanwhile_is_made_again_with_all_that_was_said(
     gone = state.write(note("not meant", name="train/0/0/2"), run).item
     state.write(Change(kind="sample", name="train/0/0/2", value=None, seen=gone.version), run)
     if away == "folder":
-        shutil.rmtree(state.path.parent)
+        shutil.rmtree(state.file.path.parent)
     else:
-        state.path.unlink()
+        state.file.path.unlink()
     assert notes(state) == ["before"]
     changed = state.write(note("changed", first.version), run)
-    assert not changed.is_conflict and not state.trouble
-    assert state.changed_elsewhere() and not state.changed_elsewhere()
+    assert not changed.is_conflict and not state.file.trouble
+    assert state.file.changed_elsewhere() and not state.file.changed_elsewhere()
     state.write(note("after", name="train/0/0/3"), run)
     again = State(tmp_path / "state")
     assert notes(again) == notes(state) == ["changed", "after"]
@@ -237,7 +237,7 @@ def test_viewers_whose_file_was_removed_go_on_in_one(state: State, run: OpenRun,
     state.write(note("both hold it"), run)
     state.write(note("older", name="train/0/0/2"), run)
     other = State(tmp_path / "state")
-    shutil.rmtree(state.path.parent)
+    shutil.rmtree(state.file.path.parent)
     stranger = State(tmp_path / "state")  # begins before the others write
     newer = stranger.write(note("newer", name="train/0/0/2"), run).item
     assert not state.write(note("one", name="train/0/0/3"), run).is_conflict
@@ -258,7 +258,7 @@ def test_a_copy_that_is_put_in_the_files_place_is_gone_on_in(state: State, run: 
     later = state.write(note("changed since", first.version), run).item
     for n in range(50):
         state.write(note("x" * 9000, name=f"train/0/1/{n}"), run)
-    os.replace(tmp_path / "copy", state.path)
+    os.replace(tmp_path / "copy", state.file.path)
     assert state.write(note("seen since", later.version), run) == Written(first, is_conflict=True)
     state.write(note("y", name="train/0/2/0"), run)
     assert [note[0] for note in notes(state)] == ["a", *["x"] * 50, "y"]
@@ -270,12 +270,12 @@ def test_a_copy_that_is_put_in_the_files_place_is_gone_on_in(state: State, run: 
 
 def test_where_a_file_that_was_removed_cannot_be_made_again_is_told(state: State, run: OpenRun) -> None:
     state.write(note("before"), run)
-    shutil.rmtree(state.path.parent)
-    state.path.parent.write_text("in the way")
+    shutil.rmtree(state.file.path.parent)
+    state.file.path.parent.write_text("in the way")
     check_is_refused(state, run)
     assert notes(state) == ["before"]
-    assert state.path.parent.read_text() == "in the way"
-    state.path.parent.unlink()
+    assert state.file.path.parent.read_text() == "in the way"
+    state.file.path.parent.unlink()
     check_is_kept(state, run)
 
 
@@ -283,10 +283,10 @@ def test_where_a_file_that_was_removed_cannot_be_made_again_is_told(state: State
 def test_a_folder_that_may_only_be_read_is_read(state: State, tmp_path: Path, run: OpenRun) -> None:
     state.write(note("kept"), run)
     state.close()
-    state.path.chmod(0o400)
-    state.path.parent.chmod(0o500)
+    state.file.path.chmod(0o400)
+    state.file.path.parent.chmod(0o500)
     check_reads_and_refuses(tmp_path, run)
-    state.path.parent.chmod(0o700)
+    state.file.path.parent.chmod(0o700)
 
 
 def test_what_can_be_read_is_shown_where_nothing_can_be_written(
@@ -294,14 +294,14 @@ def test_what_can_be_read_is_shown_where_nothing_can_be_written(
 ) -> None:
     state.write(note("kept"), run)
     state.close()
-    refused = PermissionError(13, "Permission denied", str(state.path))
+    refused = PermissionError(13, "Permission denied", str(state.file.path))
     monkeypatch.setattr(file, "open_file", lambda path, *, check=False: (_ for _ in ()).throw(refused))
     check_reads_and_refuses(tmp_path, run)
 
 
 def check_reads_and_refuses(tmp_path: Path, run: OpenRun) -> None:
     state = State(tmp_path / "state")
-    assert "ermission" in state.trouble or "readonly" in state.trouble
+    assert "ermission" in state.file.trouble or "readonly" in state.file.trouble
     check_is_refused(state, run)
     assert notes(state) == ["kept"]
     state.close()
@@ -348,13 +348,13 @@ with Library([run_folder], index_dir=run_folder.parent / "own index") as library
         for number in range(3, 40):
             write(state, number, told)
         assert notes(state) == told["kept"], "what is not kept does not show"
-        assert state.trouble
+        assert state.file.trouble
         filler.unlink()
         again, told["refused"] = told["refused"], []
         told["again"] = again
         for number in again:
             write(state, number, told)
-        assert not state.trouble
+        assert not state.file.trouble
         state.close()
         told["stored"] = notes(State(disk / when))
         print(json.dumps(told))
@@ -376,14 +376,14 @@ def test_what_a_full_disk_refused_is_stored_by_a_later_try(tmp_path: Path) -> No
 
 def test_a_file_that_another_holds_is_told(state: State, run: OpenRun, monkeypatch: pytest.MonkeyPatch) -> None:
     state.file.execute("PRAGMA busy_timeout = 10")
-    other = sqlite3.connect(state.path, isolation_level=None)
+    other = sqlite3.connect(state.file.path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(NotWritable, match="another process"):
         state.write(note("x"), run)
     other.execute("ROLLBACK")
     other.close()
     assert not state.write(note("x"), run).is_conflict
-    assert not state.trouble
+    assert not state.file.trouble
 
 
 def test_what_is_too_long_or_unknown_is_refused(state: State, run: OpenRun) -> None:
@@ -462,7 +462,7 @@ def test_a_version_that_none_can_follow_keeps_nothing_from_being_kept(
     own = Change(kind="setting", name="foreign", value={"theme": "dark"}, seen=0)
     assert not state.write(own).is_conflict
     assert [item.version for item in state.items(1).items] == [2, 3]
-    state.path.rename(tmp_path / "moved")
+    state.file.path.rename(tmp_path / "moved")
     assert state.write(note("moved", 2), run).item.version > 3
 
 

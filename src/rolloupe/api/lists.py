@@ -12,6 +12,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.insight import CheckedCurves, Raised
 from rolloupe.query import SampleQuery
+from rolloupe.query.run_tokens.token_index import WorstTokens
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -63,6 +64,24 @@ class NotebookCurve(query.Curve, Tabular):
 
     def _repr_html_(self) -> str:
         return html_table(self.arrow().slice(0, SHOWN_ROWS).to_pylist(), len(self.steps))
+
+
+class WorstTokenRows(WorstTokens, Tabular):
+    """The most extreme tokens of a series, the worst first."""
+
+    def arrow(self) -> "pa.Table":
+        """Return the tokens as a `pyarrow.Table`: `value`, `id` of the sample, `token`, `token_string`, `token_id`."""
+        import pyarrow as pa
+
+        schema = {
+            "value": pa.float64(), "id": pa.string(), "token": pa.int64(), "token_string": pa.string(),
+            "token_id": pa.int64(),
+        }  # fmt: skip
+        rows = []
+        for one in self.tokens:  # UTF-8 cannot hold half of a surrogate pair
+            string = one.token_string and one.token_string.encode("utf-8", "replace").decode()
+            rows.append(one._asdict() | {"id": str(one.key), "token_string": string})
+        return pa.Table.from_pylist(rows, schema=pa.schema(schema))
 
 
 FIELDS = ("title", "text", "first_step", "last_step", "split", "where", "sort")

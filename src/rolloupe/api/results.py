@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import polars as pl
     import pyarrow as pa
 
-    from rolloupe.query import SampleItem, TokenCoverage, WorstToken
+    from rolloupe.query import SampleItem
 
 T = TypeVar("T")
 
@@ -101,33 +101,6 @@ class Samples(Iterator["SampleItem"], Tabular):
 
     def _repr_html_(self) -> str:
         return html_table(self._table(SHOWN_ROWS).to_pylist(), self._total())
-
-
-class _WorstTokenFields(NamedTuple):
-    """As in `rolloupe.query.WorstTokens`."""
-
-    series: str
-    tokens: "list[WorstToken]"
-    coverage: "TokenCoverage"
-
-
-class WorstTokenRows(_WorstTokenFields, Tabular):
-    """The most extreme tokens of a series, the worst first."""
-
-    def arrow(self) -> "pa.Table":
-        """Return the tokens as a `pyarrow.Table`: `value`, `id` of the sample, `token`, `token_string`, `token_id`."""
-        import pyarrow as pa
-
-        # UTF-8 cannot hold half of a surrogate pair
-        strings = [one.token_string and one.token_string.encode("utf-8", "replace").decode() for one in self.tokens]
-        columns = {
-            "value": pa.array([one.value for one in self.tokens], pa.float64()),
-            "id": pa.array([str(one.key) for one in self.tokens], pa.string()),
-            "token": pa.array([one.token for one in self.tokens], pa.int64()),
-            "token_string": pa.array(strings, pa.string()),
-            "token_id": pa.array([one.token_id for one in self.tokens], pa.int64()),
-        }
-        return pa.table(columns)
 
 
 class NotebookSample(Sample):

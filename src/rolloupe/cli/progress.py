@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 from rolloupe.cli.terminal import complain, console_of
 
 if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
-
     from rolloupe.api import Runs
 
 PATIENCE_S = 1.0
@@ -59,49 +57,28 @@ def wait(runs: "Runs", *, texts: bool = False) -> None:
 
 
 @contextmanager
-def counting(doing: str, what: str) -> "Iterator[Callable[[int, int], None]]":
-    """Show a count of a total, once it takes long; yields a function that takes both numbers."""
-    if not sys.stderr.isatty():
-        yield lambda _done, _total: None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+def counting(doing: str, *, of_bytes: bool = False) -> "Iterator[Callable[..., None]]":
+    """Show how much of the whole is done, once it takes long; yields a function of both, and of what they count.
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn(what)
-    with _late_bar(*columns, TimeRemainingColumn()) as update:
-        yield lambda done, total: update(doing, done, total)
-
-
-@contextmanager
-def searching() -> "Iterator[Callable[[int, int, int], None]]":
-    """Show the progress of a search, once it takes long; yields a function of bytes done, bytes in all, and hits.
-
-    The bar disappears while hits are printed: print nothing else before the next call.
+    The bar disappears while a command prints: print nothing else before the next call.
     """
     if not sys.stderr.isatty():
-        yield lambda _done, _known, _found: None
+        yield lambda *_: None
         return
-    from rich.progress import BarColumn, DownloadColumn, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("Searching"), BarColumn(), DownloadColumn(binary_units=True), TextColumn("{task.description}")
-    with _late_bar(*columns) as update:
-        yield lambda done, total, found: update(f"{found:,} found", done, total or None)
-
-
-@contextmanager
-def _late_bar(*columns: "ProgressColumn") -> "Iterator[Callable[[str, int, int | None], None]]":
-    """A bar that shows itself once the work takes long; yields a function of words, what is done, and all."""
-    from rich.progress import Progress
-
+    size, end = (DownloadColumn(binary_units=True), []) if of_bytes else (MofNCompleteColumn(), [TimeRemainingColumn()])
+    columns = TextColumn(doing), BarColumn(), size, TextColumn("{task.description}"), *end
     bar = Progress(*columns, console=console_of(sys.stderr), transient=True)
     task = bar.add_task("", total=None)
     began = time.monotonic()
 
-    def update(description: str, done: int, total: int | None) -> None:
+    def advanced(done: int, total: int, what: str = "samples") -> None:
         if not bar.live.is_started and time.monotonic() - began > PATIENCE_S:
             bar.start()
-        bar.update(task, completed=done, total=total, description=description)
+        bar.update(task, completed=done, total=total or None, description=what)
 
     try:
-        yield update
+        yield advanced
     finally:
         bar.stop()

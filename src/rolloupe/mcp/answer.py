@@ -73,11 +73,6 @@ def words_of_page(page: Page) -> str:
     return fenced(f"{body[:-1]}{', ' if page.facts else ''}{as_json(page.name)}: [\n{joined}\n]}}", cursor)
 
 
-def error_words(message: str) -> str:
-    """Return the text of an error, fenced, as it may contain names from a run."""
-    return fenced(as_json(truncate({"error": message})))
-
-
 def fenced(body: str, cursor: str = "") -> str:
     """Return JSON between two lines with a mark that it does not contain, and below them how to ask for more."""
     while (mark := secrets.token_hex(MARK_BYTES)) in body:

@@ -6,21 +6,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.types import (
-    CallToolRequestParams,
-    CallToolResult,
-    ListToolsResult,
-    PaginatedRequestParams,
-    TextContent,
-    ToolAnnotations,
-)
-from mcp.types import Tool as ToolRecord
 
 from rolloupe._version import __version__
 from rolloupe.errors import RolloupeError, defect
-from rolloupe.mcp.answer import error_words, words_of_page
+from rolloupe.mcp.answer import Page, words_of_page
 from rolloupe.mcp.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -48,17 +40,19 @@ def serve(runs: "Runs") -> None:
 def server_of(runs: "Runs") -> Server[Any]:
     """Return the server of the protocol. Each tool answers one question at a time, and waits for no other tool."""
     turns = {name: asyncio.Lock() for name in TOOLS}
-    hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
+    hints = types.ToolAnnotations(
+        read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+    )
 
-    async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(_: Any, __: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = []
         for tool in TOOLS.values():
             schema = msgspec.json.schema_components([tool.arguments])[1][tool.arguments.__name__]
             shown = {name: value for name, value in schema.items() if name not in ("title", "description")}
-            tools.append(ToolRecord(name=tool.name, description=tool.about, input_schema=shown, annotations=hints))
-        return ListToolsResult(tools=tools)
+            tools.append(types.Tool(name=tool.name, description=tool.about, input_schema=shown, annotations=hints))
+        return types.ListToolsResult(tools=tools)
 
-    async def call_tool(_: Any, params: CallToolRequestParams) -> CallToolResult:
+    async def call_tool(_: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
         async with turns.get(params.name, nullcontext()):
             return await asyncio.to_thread(partial(answer, runs, params.name, params.arguments or {}))
 
@@ -67,19 +61,21 @@ def server_of(runs: "Runs") -> Server[Any]:
     )
 
 
-def answer(runs: "Runs", name: str, arguments: dict[str, Any]) -> CallToolResult:
+def answer(runs: "Runs", name: str, arguments: dict[str, Any]) -> types.CallToolResult:
     """Call a tool. Its errors become answers, too."""
     if name not in TOOLS:
         return _failed(f"no tool {name!r}; there are: {', '.join(TOOLS)}")
     tool = TOOLS[name]
     try:
         asked = msgspec.convert(arguments, tool.arguments, strict=False)
-        return CallToolResult(content=[TextContent(text=words_of_page(tool.answer(runs, asked)))])
+        return types.CallToolResult(content=[types.TextContent(text=words_of_page(tool.answer(runs, asked)))])
     except (RolloupeError, OSError, msgspec.ValidationError) as error:
         return _failed(str(error))
     except Exception as error:  # else the client learns nothing
         return _failed(defect(error))
 
 
-def _failed(message: str) -> CallToolResult:
-    return CallToolResult(content=[TextContent(text=error_words(message))], is_error=True)
+def _failed(message: str) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(text=words_of_page(Page({"error": message})))], is_error=True
+    )

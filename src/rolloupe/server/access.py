@@ -9,7 +9,7 @@ import re
 import time
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -59,32 +59,17 @@ class AccessText(Struct, forbid_unknown_fields=True):
     runs: list[RunRule] = field(default_factory=list)
 
 
-class Access:
+class Access(Struct, frozen=True):
     """The roles of people, and who may see which runs."""
 
-    def __init__(
-        self,
-        everyone: Role = Role.NONE,
-        people: Mapping[str, Role] | None = None,
-        rules: Mapping[str, frozenset[str]] | None = None,
-    ) -> None:
-        self._everyone = everyone
-        self._people = dict(people or {})
-        self._rules = dict(rules or {})
-
-    @property
-    def has_rules(self) -> bool:
-        """True if some runs are not for everybody."""
-        return bool(self._rules)
-
-    @property
-    def without_role(self) -> list[str]:
-        """The people in rules who have no role, and so see nothing."""
-        return sorted(name for name in frozenset().union(*self._rules.values()) if self.role(name) is Role.NONE)
+    everyone: Role
+    people: dict[str, Role] = {}
+    rules: dict[str, frozenset[str]] = {}
+    """Who may see the runs at a place, for places that are not for everybody."""
 
     def role(self, name: str) -> Role:
         """Return the role of a person."""
-        return self._people.get(name, self._everyone)
+        return self.people.get(name, self.everyone)
 
     def may_see(self, name: str, paths: Iterable[str]) -> bool:
         """True if a person may see all of these places: for each place, the nearest rule above it decides."""
@@ -93,9 +78,9 @@ class Access:
             return role is Role.ADMIN
         for path in map(os.path.normpath, paths):
             place = path
-            while place not in self._rules and place != os.path.dirname(place):
+            while place not in self.rules and place != os.path.dirname(place):
                 place = os.path.dirname(place)
-            if name not in self._rules.get(place, (name,)):
+            if name not in self.rules.get(place, (name,)):
                 return False
         return True
 
@@ -219,7 +204,8 @@ class AccessFile:
             access = parsed(text)
         except BadQuery as error:
             raise BadQuery(f"{path}: {error}") from None
-        if names := access.without_role:
+        named = frozenset().union(*access.rules.values())
+        if names := sorted(name for name in named if access.role(name) is Role.NONE):
             more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
             say(f"{path} names {', '.join(names[:NAMED])}{more} for runs, but gives no role, so they see nothing.")
         return access, seen

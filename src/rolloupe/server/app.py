@@ -1,8 +1,6 @@
 """The application: the routes, their errors, and the layers around them."""
 
-from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
-from typing import TypeAlias
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -15,16 +13,15 @@ from rolloupe import errors
 from rolloupe.index import Library
 from rolloupe.server.context import Context, Gone
 from rolloupe.server.downloads import TooMany
+from rolloupe.server.endpoints import QUESTION_ROUTES, Endpoint
 from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
-from rolloupe.server.routes import curves, lists, questions, runs, sample, search, state, static_app, tokens
+from rolloupe.server.routes import curves, lists, runs, sample, search, state, static_app, tokens
 from rolloupe.server.security.auth import LOGIN, Auth
 from rolloupe.server.security.layers import Headers, Hosts, Limits, Origins
 from rolloupe.server.settings import Settings
 from rolloupe.server.threads import Stopping
-
-Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 RUN = "/api/runs/{run}"
 
@@ -66,6 +63,7 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/cache/stats", state.stats),
     ("/api/state", state.state),
     ("/api/events", state.events),
+    *QUESTION_ROUTES,
 )
 POST: tuple[tuple[str, Endpoint, str], ...] = (
     ("/api/curves", curves.curves, "reader"),
@@ -109,7 +107,7 @@ class App:
         self.context = Context(library, settings)
         gets = [
             (path, endpoint, "admin" if path in FOR_ADMINS else "reader")
-            for path, endpoint in (*GET, *questions.routes(), ("/{path:path}", static_app.shell))
+            for path, endpoint in (*GET, ("/{path:path}", static_app.shell))
         ]
         posts = POST if settings.team else (*POST, *LOGIN_ROUTES)
         self.routes = [

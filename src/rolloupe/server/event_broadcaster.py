@@ -165,7 +165,7 @@ class EventBroadcaster:
         while not self._closing.is_set():
             with contextlib.suppress(RolloupeError):  # the server stops, or another process locks the file
                 state = await self._state()
-                if await self._in_thread(state.changed_elsewhere):
+                if await self._in_thread(state.file.changed_elsewhere):
                     self.state_changed()
             await _wait(self._closing, STATE_S)
 

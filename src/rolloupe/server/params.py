@@ -13,11 +13,9 @@ from starlette.requests import Request
 from rolloupe.errors import BadQuery
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
-from rolloupe.questions import Query
+from rolloupe.questions import INT64, Query
 
 T = TypeVar("T")
-
-INT64 = 2**63
 
 MAX_RUNS = 1000
 """Maximum number of runs that one request may name."""

@@ -83,16 +83,15 @@ class Senders(Protocol):
         """Return the name of the sender of a request. Raises `Refused` if the request does not properly name it."""
 
 
-class Team:
+class Team(NamedTuple):
     """The people of a server, and what each of them may do."""
 
-    def __init__(self, senders: Senders, access: AccessFile, *, rate: float, metrics_token: str = "") -> None:
-        self.senders = senders
-        self.access = access
-        self.rate = rate
-        """Requests a second that one person may send."""
-        self.metrics_token = metrics_token
-        """The token that Prometheus sends for /metrics; without one, there is no such address."""
+    senders: Senders
+    access: AccessFile
+    rate: float
+    """Requests a second that one person may send."""
+    metrics_token: str = ""
+    """The token that Prometheus sends for /metrics; without one, there is no such address."""
 
     def person(self, scope: Scope) -> Person:
         """Return who sends a request. Raises `Refused`."""
@@ -168,12 +167,12 @@ Runs: TypeAlias = Library | VisibleRuns
 
 def who_sees_alike(person: Person | None) -> tuple[str, ...]:
     """Return a key that people who see the same runs share; with rules, each person has a separate key."""
-    return (person.name,) if person is not None and person.access.now.has_rules else ()
+    return (person.name,) if person is not None and person.access.now.rules else ()
 
 
 def may_see(person: Person, run: OpenRun, *, is_fresh: bool = False) -> bool:
     """True if a person may see a run: every place where it lies, by its name and behind links."""
-    if not person.access.now.has_rules:
+    if not person.access.now.rules:
         return True
     named = (run.info.root, *(part.path for part in run.info.parts))
     now = time.monotonic()

@@ -103,16 +103,6 @@ class State:
 
         return cls(file=PostgresState(place))
 
-    @property
-    def path(self) -> Path:
-        """The path of the file; an empty path for a database."""
-        return self.file.path
-
-    @property
-    def trouble(self) -> str:
-        """Why the file cannot be used; empty if it can."""
-        return self.file.trouble
-
     def close(self) -> None:
         """Close the file, for everybody."""
         self.file.close()
@@ -175,10 +165,6 @@ class State:
         """Every run that has marks."""
         rows = self.file.read(lambda: self.file.all("SELECT key, format, name, path FROM owners"))
         return [Owner(*row) for row in rows]
-
-    def changed_elsewhere(self) -> bool:
-        """True if another process changed the file since the last call, or since it was opened."""
-        return self.file.changed_elsewhere()
 
     def owner(self, run: OpenRun) -> str | None:
         """The key of a run, None if it has no marks."""

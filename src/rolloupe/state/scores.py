@@ -60,7 +60,7 @@ def forget_scores(folder: Path | None, run: OpenRun, name: str) -> bool:
 
 
 def _place(state: State, run: OpenRun, name: str) -> Path:
-    return state.path.parent / FOLDER / str(state.owner(run)) / f"{name}{SUFFIX}"
+    return state.file.path.parent / FOLDER / str(state.owner(run)) / f"{name}{SUFFIX}"
 
 
 def encoded(line: ScoreLine) -> bytes:

@@ -83,11 +83,6 @@ class ToolResult(NamedTuple):
 Content = Part | ToolResult
 
 
-def uncut(text: str, role: str) -> list[Part]:  # noqa: ARG001
-    """Return a text as one part."""
-    return [Part(kind="text", text=text)] if text else []
-
-
 def role_of(entry: dict[str, Any]) -> str:
     """Return the role of a message in the words of chat templates; for an item without one, its owner's."""
     role = entry.get("role")

@@ -19,7 +19,6 @@ from rolloupe.text.message_parts import (
     is_item,
     pieces_of,
     role_of,
-    uncut,
 )
 from rolloupe.text.tool_calls import decoded_result
 from rolloupe.text.visible import clean
@@ -244,7 +243,7 @@ def _plain(entry: object, *, thoughts: bool) -> str:
     if type(role) is str and type(content) is str and role in PLAIN_ROLES and _PLAIN.issuperset(entry):
         return clean(decoded_result(content) if role == "tool" else content)
     role = role_of(entry)
-    apart, pieces = pieces_of(entry, role, uncut)
+    apart, pieces = pieces_of(entry, role, lambda text, _: [Part(kind="text", text=text)] if text else [])
     shown = [*(apart if thoughts else ()), *pieces]
     written: list[str] = []
     is_text = False

@@ -90,9 +90,9 @@ KEYS = (
     KeyHelp(("D",), "discarded", "Discarded samples only, or all", VIEW, "D discarded"),
     KeyHelp(("T",), "theme", "Light or dark", VIEW),
     KeyHelp(("b",), "bookmark", "Bookmark the sample, as on the page", KEEP),
-    KeyHelp(("B",), "bookmarks", "Go to a bookmarked sample", KEEP),
+    KeyHelp(("B",), "pick('bookmark')", "Go to a bookmarked sample", KEEP),
     KeyHelp(("y",), "copy", "Copy the id of the sample", KEEP, "y copy id"),
-    KeyHelp(("ctrl+p",), "palette", "Palette: every action by its name", KEEP),
+    KeyHelp(("ctrl+p",), "pick('action')", "Palette: every action by its name", KEEP),
     KeyHelp(("question_mark",), "help", "All keys", KEEP, "? keys"),
     KeyHelp(("q",), "app.quit", "Quit", KEEP, "q quit"),
 )

@@ -145,17 +145,13 @@ def palette_name(theme: str) -> str:
     return "light" if os.environ.get("COLORFGBG", "").rpartition(";")[2] in ("7", "15") else "dark"
 
 
-def has_terminal() -> bool:
-    """Return whether there is a keyboard and a screen: Textual draws on standard error."""
-    return all(stream is not None and stream.isatty() for stream in (sys.__stdin__, sys.__stderr__))
-
-
 def show(choice: RunChoice, theme: str = "auto") -> None:
     """Show runs in the terminal until the person leaves. Raises as `Library`; `NotFound` without a run, a terminal."""
     keep_memory_small()
     gc.disable()  # until the app has begun: collecting takes a tenth of the time to the first sample
     opener = Opener(choice)
-    if not has_terminal():
+    terminal = sys.__stdin__, sys.__stderr__  # Textual draws on standard error
+    if not all(stream is not None and stream.isatty() for stream in terminal):
         opener.leave()
         opener.future.result().library.close()
         raise NotFound(NO_TERMINAL)

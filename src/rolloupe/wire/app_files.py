@@ -33,10 +33,3 @@ def app_files(place: Path) -> dict[str, bytes]:
     with tarfile.open(fileobj=io.BytesIO(zstd.decompress(place.read_bytes()))) as archive:
         members = ((member.name, archive.extractfile(member)) for member in archive)
         return {name: file.read() for name, file in members if file is not None}
-
-
-def app_file(name: str) -> str | None:
-    """Return a file of the app as text; None if the app is not built."""
-    found = built()
-    data = app_files(found[0]).get(name) if found else None
-    return None if data is None else data.decode()

@@ -21,13 +21,6 @@ SHOWN = 40
 """How many losses are listed; the others are counted."""
 
 
-def layout_of(value: str) -> str:
-    """Check the name of a layout."""
-    if value not in WRITERS:
-        raise click.BadParameter(f"{value!r} cannot be written. There are: {', '.join(WRITERS)}")
-    return value
-
-
 @dataclass(frozen=True, kw_only=True)
 class ConvertOptions:
     """What to convert, and where to."""
@@ -49,7 +42,7 @@ PLACES = (
     click.Option(
         ["--to", "layout"],
         required=True,
-        type=layout_of,
+        type=click.Choice([*WRITERS]),
         metavar="FORMAT",
         help=f"The layout to write: {', '.join(WRITERS)}.",
     ),
@@ -82,7 +75,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
     check(target, [source], force=asked.overwrite)
     with opened(with_paths(place, [asked.source])) as runs:
         run = only(runs)
-        with progress.counting("Converting", "samples") as advanced:
+        with progress.counting("Converting") as advanced:
             selection = Selection(asked.splits, asked.steps or (None, None))
             done = write(run, target, layout, selection=selection, force=asked.overwrite, advanced=advanced)
     if asked.as_json:

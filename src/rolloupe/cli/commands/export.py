@@ -118,7 +118,7 @@ def html(asked: ReportOptions, place: RunPaths) -> int:
         if not total:
             complain("No sample matches, so nothing was written.")
             return NOTHING
-        with progress.counting("Writing", "samples") as advanced:
+        with progress.counting("Writing") as advanced:
             place_of_report = sys.stdout.buffer if asked.output == "-" else asked.output
             names = ("title", "worst", "by", "tokens", "rules", "findings")
             how = {name: getattr(asked, name) for name in names}

@@ -91,7 +91,7 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
             name = asked.forget
             complain(f"The scores of {name} are removed." if was_there else f"There are no scores of the name {name}.")
             return OK if was_there else NOTHING
-        with progress.counting("Scoring", "samples") as advanced:
+        with progress.counting("Scoring") as advanced:
             names = ("steps", "jobs", "timeout_s", "memory_bytes", "save", "python")
             how = {name: getattr(asked, name) for name in names}
             scores = run.rescore(grader, split=asked.split or None, advanced=advanced, **how)

@@ -117,7 +117,7 @@ def _search(
     names = ("regex", "case", "word", "roles", "split", "steps", "group", "where")
     hits = run.search(text, limit=limit, **{name: getattr(asked, name) for name in names})
     count, last, name = 0, None, f"{run.id}  " if many else ""
-    with progress.searching() as advanced:
+    with progress.counting("Searching", of_bytes=True) as advanced:
         for found in hits.steps():
             for hit in found.hits:
                 if asked.as_json:
@@ -137,7 +137,7 @@ def _search(
                 _print(transcript, (f"{name}{where}", "bold"), (transcript.title, "cyan"))
             count += len(found.hits) + len(found.transcripts)
             now = found.progress
-            advanced(now.searched_bytes, now.known_bytes, now.found + now.transcripts)
+            advanced(now.searched_bytes, now.known_bytes, f"{now.found + now.transcripts:,} found")
     return hits.progress, count
 
 

@@ -13,24 +13,17 @@ from rolloupe.server.settings import RunPaths, ViewerOptions
 VIEWS = ("transcript", "tokens", "group", "text", "raw")
 
 
-def view_of(value: str) -> str:
-    """Check the name of a view."""
-    if value not in VIEWS:
-        raise click.UsageError(f"--view is one of {', '.join(VIEWS)}, not {value!r}.")
-    return value
-
-
 @dataclass(frozen=True, kw_only=True)
 class ViewOptions:
     """Where the runs are shown."""
 
     in_terminal: bool = option(False, "Show them in this terminal instead, as `rolloupe tui` does.", flags=("--tui",))
     over_ssh: bool = option(False, "Take the token from standard input, and end with it.", hidden=True)
-    view: str = option(
-        "",
+    view: str | None = option(
+        None,
         "The view in which samples open: transcript, tokens, group, text or raw.",
         "VIEW",
-        convert=view_of,
+        type=click.Choice(VIEWS),
     )
     theme: str = option(**tui.THEME)
     mask_str: str = option(**tui.MASK_PATTERN)
@@ -61,7 +54,7 @@ def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
 
         mask_of(mask_str)
     try:
-        serve(place, server, over_ssh=asked.over_ssh, mask_str=mask_str, view=asked.view)
+        serve(place, server, over_ssh=asked.over_ssh, mask_str=mask_str, view=asked.view or "")
     except PortTaken:
         if not asked.over_ssh:
             raise

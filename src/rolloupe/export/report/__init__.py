@@ -28,7 +28,7 @@ from rolloupe.model import Sample
 from rolloupe.query import SampleQuery
 from rolloupe.storage import atomic
 from rolloupe.wire import to_wire, token_bytes
-from rolloupe.wire.app_files import app_file
+from rolloupe.wire.app_files import app_files, built
 from rolloupe.wire.encoding import encode
 from rolloupe.wire.samples import SampleReply, TurnView
 
@@ -369,9 +369,11 @@ def _document(
 
 
 def _app(name: str) -> str:
-    content = app_file(name)
-    if content is None:
+    found = built()
+    data = app_files(found[0]).get(name) if found else None
+    if data is None:
         raise NotFound("the browser app is not built, so there is nothing to draw a report with. Next: `make web`")
+    content = data.decode()
     if "</script" in content.lower() or "</style" in content.lower():
         raise NotFound(f"{name} cannot be written into a page")
     return content.rstrip("\n")

@@ -1,8 +1,7 @@
 """The tools of agents."""
 
 from rolloupe.mcp.tools.base import Tool, plain_tool
-from rolloupe.mcp.tools.compare_rewards import COMPARE_REWARDS
-from rolloupe.mcp.tools.compare_steps import COMPARE_STEPS
+from rolloupe.mcp.tools.compare import COMPARE_REWARDS, COMPARE_STEPS
 from rolloupe.mcp.tools.insight import FINDING_SAMPLES, FINDINGS, GRADIENT, LINT
 from rolloupe.mcp.tools.samples import QUERY, SAMPLE, SUMMARY
 from rolloupe.questions import QUESTIONS

@@ -17,24 +17,12 @@ from rolloupe.insight.comparison import RewardComparison, compare_rewards, not_c
 from rolloupe.query import Curve, CurveEntry, CurveQuery, SampleQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.query.filter.parser import conditions
+from rolloupe.questions import INT64
 from rolloupe.server import params, people
 from rolloupe.server.context import context_of
+from rolloupe.server.endpoints import of_run, of_run_now, of_runs_now
+from rolloupe.wire import runs as wire
 from rolloupe.wire.encoding import plain, record_from
-from rolloupe.wire.runs import (
-    AlarmItem,
-    AlarmsReply,
-    CatalogueEntry,
-    CatalogueReply,
-    CurveData,
-    CurveGroup,
-    CurvesReply,
-    CurvesRequest,
-    DistributionReply,
-    RunMetricItem,
-    RunMetricsReply,
-    RunMetricsRequest,
-    RunsCatalogueReply,
-)
 
 MAX_CURVES = 512
 """Maximum number of curves in one answer, counted for each run separately."""
@@ -57,34 +45,29 @@ COLUMNS, MAX_COLUMNS = 200, 1000
 """Columns of a distribution, unless a request names a number, and the most that it may name."""
 
 
-async def catalogue(request: Request) -> Response:
+@of_run_now
+def catalogue(run: OpenRun, parameters: QueryParams) -> wire.CatalogueReply:
     """`GET /api/runs/{run}/catalogue?split=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split = request.query_params.get("split", "")
-
-    def make() -> CatalogueReply:
-        entries = query.curve_catalogue(run, split)
-        shown = [catalogue_entry(entry) for entry in entries[:MAX_ENTRIES]]
-        return CatalogueReply(entries=shown, left_out=len(entries) - len(shown))
-
-    return await context.replies.fresh(request, make)
+    entries = query.curve_catalogue(run, parameters.get("split", ""))
+    shown = [catalogue_entry(entry) for entry in entries[:MAX_ENTRIES]]
+    return wire.CatalogueReply(entries=shown, left_out=len(entries) - len(shown))
 
 
-def catalogue_entry(entry: CurveEntry) -> CatalogueEntry:
+def catalogue_entry(entry: CurveEntry) -> wire.CatalogueEntry:
     """Convert a curve of a catalogue to the browser's record."""
     k = entry.query.options.k if entry.query.stat in OF_K else 0
-    return record_from(CatalogueEntry, entry, entry.query, k=k, reason=entry.query.options.reason)
+    return record_from(wire.CatalogueEntry, entry, entry.query, k=k, reason=entry.query.options.reason)
 
 
 async def alarms(request: Request) -> Response:
     """`GET /api/runs/{run}/alarms`."""
     context, run = context_of(request), await context_of(request).run(request)
 
-    def make() -> AlarmsReply:
+    def make() -> wire.AlarmsReply:
         raised, unchecked, _ = insight.check(insight.RunCurves(run))
-        shown = [record_from(AlarmItem, alarm, rule, rule=rule.name) for rule, alarm in raised[:MAX_ALARMS]]
+        shown = [record_from(wire.AlarmItem, alarm, rule, rule=rule.name) for rule, alarm in raised[:MAX_ALARMS]]
         left_out = len(raised) - len(shown)
-        return AlarmsReply(rules=len(insight.RULES), alarms=shown, left_out=left_out, unchecked=unchecked)
+        return wire.AlarmsReply(rules=len(insight.RULES), alarms=shown, left_out=left_out, unchecked=unchecked)
 
     version = await context.threads.query(lambda: version_of(run))
     return await context.replies.remembered(request, ("alarms", run.id, version), make)
@@ -92,11 +75,11 @@ async def alarms(request: Request) -> Response:
 
 async def curves(request: Request) -> Response:
     """`POST /api/curves`."""
-    context, body = context_of(request), await params.body_of(request, CurvesRequest)
+    context, body = context_of(request), await params.body_of(request, wire.CurvesRequest)
     runs = await asked_runs(request, body)
     queries = checked(body, len(runs))
 
-    def make() -> CurvesReply:
+    def make() -> wire.CurvesReply:
         groups = query.run_groups(runs, body.group_by) if body.group_by else None
         found = [
             answered(members, place, curve, body)
@@ -105,8 +88,8 @@ async def curves(request: Request) -> Response:
         ]
         drawn = None
         if groups is not None:
-            drawn = [CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups.items()]
-        return CurvesReply(versions=versions, curves=found, groups=drawn)
+            drawn = [wire.CurveGroup(value=value, runs=[run.id for run in of]) for value, of in groups.items()]
+        return wire.CurvesReply(versions=versions, curves=found, groups=drawn)
 
     with query.listing_once():  # the versions and each curve ask which files hold the trainer's metrics
         versions = await context.threads.query(lambda: {run.id: version_of(run) for run in runs})
@@ -115,7 +98,7 @@ async def curves(request: Request) -> Response:
         return await context.replies.remembered(request, key, make)
 
 
-async def asked_runs(request: Request, body: CurvesRequest) -> list[OpenRun]:
+async def asked_runs(request: Request, body: wire.CurvesRequest) -> list[OpenRun]:
     """Return the runs of some curves, with the judgements of the sender if a filter names these."""
     context, library = context_of(request), await context_of(request).runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
@@ -124,7 +107,7 @@ async def asked_runs(request: Request, body: CurvesRequest) -> list[OpenRun]:
     return await context.judged(request, runs) if is_judged else runs
 
 
-def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
+def checked(body: wire.CurvesRequest, runs: int) -> list[CurveQuery]:
     """Return the requested curves. Raises `BadQuery` for a request that is too large, or has steps beyond 64 bits."""
     count = runs * len(body.curves)
     if not count:
@@ -133,7 +116,7 @@ def checked(body: CurvesRequest, runs: int) -> list[CurveQuery]:
         raise BadQuery(f"points is {body.points}; a curve has {query.LEAST_POINTS} to {MAX_POINTS:,} points")
     steps = [("step_min", body.step_min), ("step_max", body.step_max)]
     for name, step in [*steps, *(("last_step", curve.options.last_step) for curve in body.curves)]:
-        if step is not None and not -params.INT64 <= step < params.INT64:
+        if step is not None and not -INT64 <= step < INT64:
             raise BadQuery(f"{name} is {step}; steps are integers of 64 bits")
     if count > MAX_CURVES or count * body.points > MAX_TOTAL_POINTS:
         raise BadQuery(
@@ -148,47 +131,42 @@ def version_of(run: OpenRun) -> str:
     return f"{run.version} {query.trainer_version(run)}"
 
 
-def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: CurvesRequest, most: int | None) -> Curve:
+def drawn_curve(runs: Sequence[OpenRun], curve: CurveQuery, body: wire.CurvesRequest, most: int | None) -> Curve:
     """Return a curve of a run, or of a group. Raises as `query.curve` does."""
     shown = query.Range(most, body.step_min, body.step_max)
     return query.group_curve(runs, curve, shown).curve if body.group_by else query.curve(runs[0], curve, shown)
 
 
-def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: CurvesRequest) -> CurveData:
+def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: wire.CurvesRequest) -> wire.CurveData:
     """Return one curve of a run or of a group, or why it lacks the curve."""
     run = runs[0]
     try:
         found = drawn_curve(runs, curve, body, body.points)
     except LACKING as error:
-        return CurveData(run=run.id, curve=place, error=str(error))
+        return wire.CurveData(run=run.id, curve=place, error=str(error))
     return curve_data(run.id, place, found)
 
 
-def curve_data(run_id: str, place: int, curve: Curve) -> CurveData:
+def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
     """Convert a curve to the browser's record."""
     arrays: dict[str, Any] = {}
     for name in ("steps", "x", "with_value", "samples", "values", "spread", "low", "high", "smooth"):
         array = getattr(curve, name)
         arrays[name] = None if array is None else plain(array.tolist())
     reach = curve.reach and [*curve.reach]
-    return record_from(CurveData, curve, run=run_id, curve=place, reach=reach, error="", **arrays)
+    return record_from(wire.CurveData, curve, run=run_id, curve=place, reach=reach, error="", **arrays)
 
 
-async def distribution(request: Request) -> Response:
+@of_run
+def distribution(run: OpenRun, parameters: QueryParams) -> wire.DistributionReply:
     """`GET /api/runs/{run}/distribution?name=&split=&where=&columns=&step_min=&step_max=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    parameters = request.query_params
     name, split = params.word(parameters, "name"), parameters.get("split", "")
     columns = params.integer(parameters, "columns", COLUMNS, 1, MAX_COLUMNS)
-    where = parameters.get("where", "")
     low, high = params.optional(parameters, "step_min"), params.optional(parameters, "step_max")
-
-    def make() -> DistributionReply:
-        found = query.distribution(run, name, split, where=where, shown=query.Range(columns, low, high))
-        arrays = ("first_steps", "last_steps", "counts")
-        return DistributionReply(edges=found.edges, **{name: getattr(found, name).tolist() for name in arrays})
-
-    return await context.replies.answer(request, run.version, make)
+    shown = query.Range(columns, low, high)
+    found = query.distribution(run, name, split, where=parameters.get("where", ""), shown=shown)
+    arrays = ("first_steps", "last_steps", "counts")
+    return wire.DistributionReply(edges=found.edges, **{name: getattr(found, name).tolist() for name in arrays})
 
 
 MAX_CURVES_OF_FILE = 32
@@ -200,7 +178,7 @@ Table = dict[str, list[object]]
 async def curve_csv(request: Request) -> Response:
     """`GET /api/curve.csv?ask=`: all points of the curves of a chart, as a download; `ask` is a `CurvesRequest`."""
     context = context_of(request)
-    body = params.decoded(request.query_params.get("ask", ""), CurvesRequest, "`ask`")
+    body = params.decoded(request.query_params.get("ask", ""), wire.CurvesRequest, "`ask`")
     runs = await asked_runs(request, body)
     if len(body.curves) > MAX_CURVES_OF_FILE:
         raise BadQuery(f"a file has at most {MAX_CURVES_OF_FILE} curves; {len(body.curves)} were requested")
@@ -246,7 +224,7 @@ def _lines(tables: list[tuple[str, Table]], title: str = "run") -> Iterator[byte
     yield from export.csv_lines([title, *names] if has_runs else names, rows())
 
 
-def _table(runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: CurvesRequest) -> Table:
+def _table(runs: Sequence[OpenRun], asked: Sequence[CurveQuery], body: wire.CurvesRequest) -> Table:
     """Return the columns of the curves of a run or of a group by name: step, x, then the numbers of each curve.
 
     Leaves out curves that it lacks. If there is one curve and one run, raises its error.
@@ -299,23 +277,18 @@ def runs_of(library: people.Runs, parameters: QueryParams) -> list[OpenRun]:
     return [library.run(run_id) for run_id in ids]
 
 
-async def compared_configs(request: Request) -> Response:
+@of_runs_now
+def compared_configs(library: people.Runs, parameters: QueryParams) -> query.ConfigTable:
     """`GET /api/compare/configs?run=&run=&all=&find=&offset=&limit=`."""
-    context, parameters = context_of(request), request.query_params
-    runs, all_keys = runs_of(await context.runs(request), parameters), params.flag(parameters, "all")
+    all_keys, find = params.flag(parameters, "all"), parameters.get("find", "")
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
-
-    def make() -> query.ConfigTable:
-        find = parameters.get("find", "")
-        table = query.config_table(runs, all_keys=all_keys, find=find, offset=offset, limit=limit)
-        rows = []
-        for row in table.rows:
-            cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
-            rows.append(replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut))
-        return replace(table, rows=rows)
-
-    return await context.replies.fresh(request, make)
+    table = query.config_table(runs_of(library, parameters), all_keys=all_keys, find=find, offset=offset, limit=limit)
+    rows = []
+    for row in table.rows:
+        cut = [place for place, value in enumerate(row.values) if value is not None and len(value) > VALUE_CHARS]
+        rows.append(replace(row, values=[value and value[:VALUE_CHARS] for value in row.values], cut=cut))
+    return replace(table, rows=rows)
 
 
 async def shared_prompts(request: Request) -> Response:
@@ -355,26 +328,21 @@ async def compared_rewards(request: Request) -> Response:
 
 async def run_metrics(request: Request) -> Response:
     """`POST /api/run-metrics`."""
-    context, body = context_of(request), await params.body_of(request, RunMetricsRequest)
+    context, body = context_of(request), await params.body_of(request, wire.RunMetricsRequest)
     library = await context.runs(request)
     ids = params.run_ids(body.runs) or [run.id for run in library.runs[: params.MAX_RUNS]]
     runs = [library.run(run_id) for run_id in ids]
 
-    def make() -> RunMetricsReply:
+    def make() -> wire.RunMetricsReply:
         found, left = query.metric_values(runs, body.curve)
-        items = [record_from(RunMetricItem, values, run=run_id) for run_id, values in found.items()]
-        return RunMetricsReply(runs=items, left=left)
+        items = [record_from(wire.RunMetricItem, values, run=run_id) for run_id, values in found.items()]
+        return wire.RunMetricsReply(runs=items, left=left)
 
     return await context.replies.fresh(request, make)
 
 
-async def runs_catalogue(request: Request) -> Response:
+@of_runs_now
+def runs_catalogue(library: people.Runs, _: QueryParams) -> wire.RunsCatalogueReply:
     """`GET /api/catalogue`."""
-    context = context_of(request)
-    library = await context.runs(request)
-
-    def make() -> RunsCatalogueReply:
-        entries, left = query.runs_catalogue(library.runs[: params.MAX_RUNS])
-        return RunsCatalogueReply(entries=[catalogue_entry(entry) for entry in [*entries][:MAX_ENTRIES]], left=left)
-
-    return await context.replies.fresh(request, make)
+    entries, left = query.runs_catalogue(library.runs[: params.MAX_RUNS])
+    return wire.RunsCatalogueReply(entries=[catalogue_entry(entry) for entry in [*entries][:MAX_ENTRIES]], left=left)

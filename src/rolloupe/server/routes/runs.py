@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 from msgspec.structs import replace
+from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
@@ -15,23 +16,14 @@ from rolloupe._version import __version__
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
 from rolloupe.model import LogNode, Problem
+from rolloupe.query.several_runs.configs import ConfigsReply
 from rolloupe.server import params, people, replies
 from rolloupe.server.context import context_of
+from rolloupe.server.endpoints import of_run, of_run_now, of_runs_now
 from rolloupe.storage import address_of
 from rolloupe.wire import run_items, to_wire
+from rolloupe.wire import runs as wire
 from rolloupe.wire.encoding import number, plain, record_from
-from rolloupe.wire.runs import (
-    AboutReply,
-    ConfiguredReply,
-    NoteView,
-    ProblemItem,
-    ProblemsReply,
-    ReportNode,
-    ReportSteps,
-    RunsReply,
-    StepsReply,
-    TrackerItem,
-)
 
 PROGRAM = f"rolloupe {__version__}"
 EXCERPT_BYTES = 240
@@ -49,57 +41,49 @@ async def runs(request: Request) -> Response:
     context = context_of(request)
     library = await context.runs(request)
 
-    def make() -> RunsReply:
+    def make() -> wire.RunsReply:
         is_searching = library.is_searching  # first: an event follows its end
-        notes = [NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
+        notes = [wire.NoteView(path=str(note.path), reason=note.reason) for note in library.notes]
         with query.listing_once():  # each asks several times which files a run has
             found = run_items.run_items(library.runs)
         opens_on = context.settings.opens_on
-        return RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM, opens_on=opens_on)
+        return wire.RunsReply(runs=found, notes=notes, searching=is_searching, program=PROGRAM, opens_on=opens_on)
 
     reply = await context.replies.fresh_for_all(request, people.who_sees_alike(request.scope.get(people.PERSON)), make)
     context.events.look_on()
     return reply
 
 
-async def steps(request: Request) -> Response:
+@of_run
+def steps(run: OpenRun, parameters: QueryParams) -> wire.StepsReply:
     """`GET /api/runs/{run}/steps?split=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split, version = params.word(request.query_params, "split"), run.version
-
-    def make() -> StepsReply:
-        found = query.steps(run, split)
-        return StepsReply(
-            run=run.id,
-            split=split,
-            version=version,
-            steps=[step.step for step in found],
-            samples=[step.samples - step.discarded for step in found],
-            discarded=[step.discarded for step in found],
-            reward_mean=[number(step.reward.mean) for step in found],
-            reward_std=[number(step.reward.std) for step in found],
-            reward_excluded=[step.reward.excluded for step in found],
-            states={str(step.step): step.state for step in found if step.state},
-            stamps=[step.stamp for step in found],
-        )
-
-    return await context.replies.answer(request, version, make)
+    split, version = params.word(parameters, "split"), run.version  # before the steps
+    found = query.steps(run, split)
+    return wire.StepsReply(
+        run=run.id,
+        split=split,
+        version=version,
+        steps=[step.step for step in found],
+        samples=[step.samples - step.discarded for step in found],
+        discarded=[step.discarded for step in found],
+        reward_mean=[number(step.reward.mean) for step in found],
+        reward_std=[number(step.reward.std) for step in found],
+        reward_excluded=[step.reward.excluded for step in found],
+        states={str(step.step): step.state for step in found if step.state},
+        stamps=[step.stamp for step in found],
+    )
 
 
-async def problems(request: Request) -> Response:
+@of_run_now
+def problems(run: OpenRun, parameters: QueryParams) -> wire.ProblemsReply:
     """`GET /api/runs/{run}/problems?offset=&limit=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    offset = params.integer(request.query_params, "offset", 0, low=0)
-    limit = params.integer(request.query_params, "limit", 100, low=1, high=MAX_PROBLEMS)
-
-    def make() -> ProblemsReply:
-        found = [
-            record_from(ProblemItem, problem, file=problem.source, excerpt=excerpt(run, problem))
-            for problem in query.problems(run)[offset : offset + limit]
-        ]
-        return ProblemsReply(total=query.problem_count(run), problems=found)
-
-    return await context.replies.fresh(request, make)
+    offset = params.integer(parameters, "offset", 0, low=0)
+    limit = params.integer(parameters, "limit", 100, low=1, high=MAX_PROBLEMS)
+    found = [
+        record_from(wire.ProblemItem, problem, file=problem.source, excerpt=excerpt(run, problem))
+        for problem in query.problems(run)[offset : offset + limit]
+    ]
+    return wire.ProblemsReply(total=query.problem_count(run), problems=found)
 
 
 def excerpt(run: OpenRun, problem: Problem) -> str:
@@ -131,44 +115,40 @@ async def problem_raw(request: Request) -> Response:
     return StreamingResponse(blocks(), media_type=replies.BINARY, headers=headers)
 
 
-async def configs(request: Request) -> Response:
+@of_runs_now
+def configs(library: people.Runs, _: QueryParams) -> ConfigsReply:
     """`GET /api/configs`."""
-    context = context_of(request)
-    library = await context.runs(request)
-    return await context.replies.fresh(request, lambda: query.config_differences(library.runs))
+    return query.config_differences(library.runs)
 
 
-async def report(request: Request) -> Response:
+@of_run_now
+def report(run: OpenRun, parameters: QueryParams) -> wire.ReportNode:
     """`GET /api/runs/{run}/report?split=&step=`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    split, step = params.word(request.query_params, "split"), params.integer(request.query_params, "step")
-    return await context.replies.fresh(request, lambda: report_node(query.logtree(run, split, step)))
+    return report_node(query.logtree(run, params.word(parameters, "split"), params.integer(parameters, "step")))
 
 
-async def configured(request: Request) -> Response:
+@of_runs_now
+def configured(library: people.Runs, parameters: QueryParams) -> wire.ConfiguredReply:
     """`GET /api/configs/find?word=&word=`."""
-    context, words = context_of(request), request.query_params.getlist("word")
+    words = parameters.getlist("word")
     if len(words) > MAX_WORDS:
         raise BadQuery(f"word= may be repeated {MAX_WORDS} times; there are {len(words):,}")
-    library = await context.runs(request)
-    return await context.replies.fresh(
-        request, lambda: ConfiguredReply(found=query.runs_configured(library.runs, words))
-    )
+    return wire.ConfiguredReply(found=query.runs_configured(library.runs, words))
 
 
-async def about(request: Request) -> Response:
+@of_run_now
+def about(run: OpenRun, _: QueryParams) -> wire.AboutReply:
     """`GET /api/runs/{run}/about`."""
-    context, run = context_of(request), await context_of(request).run(request)
-    return await context.replies.fresh(request, lambda: about_reply(run))
+    return about_reply(run)
 
 
-def about_reply(run: OpenRun) -> AboutReply:
+def about_reply(run: OpenRun) -> wire.AboutReply:
     """Return everything known of a run except its samples."""
     files, reports = query.files(run), defaultdict[str, list[int]](list)
     for split, step in run.format.logtrees(run.info):
         reports[split].append(step)
     return record_from(
-        AboutReply,
+        wire.AboutReply,
         run.info,
         superseded=sum(split.superseded for split in query.splits(run, quick=True)),
         path=address_of(run.info.root),
@@ -177,10 +157,10 @@ def about_reply(run: OpenRun) -> AboutReply:
         code_diff=run.format.code_diff(run.info)[:MAX_DIFF_CHARS],
         files=files[:MAX_FILES],
         files_left=max(0, len(files) - MAX_FILES),
-        reports=[ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
+        reports=[wire.ReportSteps(split=split, steps=sorted(steps)) for split, steps in reports.items()],
         trackers=[
             record_from(
-                TrackerItem,
+                wire.TrackerItem,
                 one,
                 path=os.path.relpath(one.path, run.info.root),
                 name=one.run,
@@ -192,7 +172,7 @@ def about_reply(run: OpenRun) -> AboutReply:
     )
 
 
-def report_node(node: LogNode) -> ReportNode:
+def report_node(node: LogNode) -> wire.ReportNode:
     """Convert a piece of a report to the browser's record."""
     turns = [to_wire.turn_view(turn) for turn in node.turns]
-    return record_from(ReportNode, node, turns=turns, children=[report_node(child) for child in node.children])
+    return record_from(wire.ReportNode, node, turns=turns, children=[report_node(child) for child in node.children])

@@ -1,7 +1,7 @@
 """Routes for samples: one sample, its turns, record, text, images and finds; the answers of its group side by side."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -14,6 +14,7 @@ from rolloupe.query import Compared, GroupAnswer, TextPiece
 from rolloupe.query.search import utf16_length
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
+from rolloupe.server.endpoints import of_sample
 from rolloupe.text import images
 from rolloupe.wire import samples, to_wire
 from rolloupe.wire.encoding import record_from
@@ -25,13 +26,6 @@ MAX_TEXT = 1000
 RAW_BYTES = 4 * 2**20
 TEXT_CHARS = 4_000_000
 MAX_TOKEN = 200
-
-
-async def answered(request: Request, make: Callable[[OpenRun, SampleKey], replies.Made]) -> Response:
-    """Reply about the sample in the address."""
-    context, run = context_of(request), await context_of(request).run(request)
-    key, version = query.sample_key(params.word(request.query_params, "id")), run.version
-    return await context.replies.answer(request, version, lambda: make(run, key), lambda: query.locate(run, key).length)
 
 
 def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[SampleKey]]:
@@ -53,47 +47,37 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequ
     )
 
 
-async def sample(request: Request) -> Response:
+@of_sample
+def sample(request: Request, run: OpenRun, key: SampleKey) -> samples.SampleReply:
     """`GET /api/runs/{run}/sample?id=&after=`."""
-
-    def make(run: OpenRun, key: SampleKey) -> samples.SampleReply:
-        found, group = loaded(request, run, key)
-        return to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
-
-    return await answered(request, make)
+    found, group = loaded(request, run, key)
+    return to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
 
 
-async def turns(request: Request) -> Response:
+@of_sample
+def turns(request: Request, run: OpenRun, key: SampleKey) -> samples.TurnsReply:
     """`GET /api/runs/{run}/sample/turns?id=&after=&from=` or `&until=`: a page of turns that begins or ends there."""
-    parameters = request.query_params
-    until = params.integer(parameters, "until", -1, low=-1)
-    start = params.integer(parameters, "from", 0, low=0)
-
-    def make(run: OpenRun, key: SampleKey) -> samples.TurnsReply:
-        found = loaded(request, run, key)[0].turns
-        place = to_wire.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
-        page = [to_wire.turn_view(turn) for turn in to_wire.page(found, place)]
-        return samples.TurnsReply(turns=page, turn_from=place, turn_total=len(found))
-
-    return await answered(request, make)
+    until = params.integer(request.query_params, "until", -1, low=-1)
+    start = params.integer(request.query_params, "from", 0, low=0)
+    found = loaded(request, run, key)[0].turns
+    place = to_wire.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
+    page = [to_wire.turn_view(turn) for turn in to_wire.page(found, place)]
+    return samples.TurnsReply(turns=page, turn_from=place, turn_total=len(found))
 
 
-async def raw(request: Request) -> Response:
+@of_sample
+def raw(request: Request, run: OpenRun, key: SampleKey) -> samples.RawReply:
     """`GET /api/runs/{run}/sample/raw?id=&start=`: a block of the source record."""
     start = params.integer(request.query_params, "start", 0, low=0)
-
-    def make(run: OpenRun, key: SampleKey) -> samples.RawReply:
-        locator, record = query.raw(run, key)
-        stop = block_end(record, start, RAW_BYTES)
-        return samples.RawReply(
-            source=to_wire.source_info(locator),
-            text=record[start:stop].decode("utf-8", "replace"),
-            size_bytes=len(record),
-            start=min(start, len(record)),
-            stop=stop,
-        )
-
-    return await answered(request, make)
+    locator, record = query.raw(run, key)
+    stop = block_end(record, start, RAW_BYTES)
+    return samples.RawReply(
+        source=to_wire.source_info(locator),
+        text=record[start:stop].decode("utf-8", "replace"),
+        size_bytes=len(record),
+        start=min(start, len(record)),
+        stop=stop,
+    )
 
 
 def block_end(record: bytes, start: int, size: int) -> int:
@@ -105,43 +89,38 @@ def block_end(record: bytes, start: int, size: int) -> int:
     return next(starts, stop)
 
 
-async def whole(request: Request) -> Response:
+@of_sample
+def whole(request: Request, run: OpenRun, key: SampleKey) -> samples.TextReply:
     """`GET /api/runs/{run}/sample/text?id=&start=`: a block of the sample as one text."""
     start = params.integer(request.query_params, "start", 0, low=0)
-
-    def make(run: OpenRun, key: SampleKey) -> samples.TextReply:
-        found = text.whole(query.sample(run, key))
-        block = found.text[start : start + TEXT_CHARS]
-        chars = len(found.text)
-        stop = start + len(block)
-        return record_from(samples.TextReply, found, text=block, chars=chars, start=min(start, chars), stop=stop)
-
-    return await answered(request, make)
+    found = text.whole(query.sample(run, key))
+    block = found.text[start : start + TEXT_CHARS]
+    chars = len(found.text)
+    stop = start + len(block)
+    return record_from(samples.TextReply, found, text=block, chars=chars, start=min(start, chars), stop=stop)
 
 
-async def image(request: Request) -> Response:
+@of_sample
+def image(request: Request, run: OpenRun, key: SampleKey) -> replies.Reply:
     """`GET /api/runs/{run}/sample/image?id=&after=&at=`: an image in the record, in its own format."""
     at = params.word(request.query_params, "at")
-
-    def make(run: OpenRun, key: SampleKey) -> replies.Reply:
-        media = to_wire.media_at(loaded(request, run, key)[0], at)
-        if media is None:
-            raise NotFound(f"sample {key} holds no image at {at[:40]!r}")
-        try:
-            found = images.picture(media)
-        except images.NotShown as reason:
-            raise NotFound(f"this image cannot be shown: {reason}") from None
-        return replies.Reply(found.data, found.kind)
-
-    return await answered(request, make)
+    media = to_wire.media_at(loaded(request, run, key)[0], at)
+    if media is None:
+        raise NotFound(f"sample {key} holds no image at {at[:40]!r}")
+    try:
+        found = images.picture(media)
+    except images.NotShown as reason:
+        raise NotFound(f"this image cannot be shown: {reason}") from None
+    return replies.Reply(found.data, found.kind)
 
 
-async def find(request: Request) -> Response:
+@of_sample
+def find(request: Request, run: OpenRun, key: SampleKey) -> samples.FindReply:
     """`GET /api/runs/{run}/sample/find?id=&after=&text=&case=`: every place of a text in the sample."""
     wanted, is_cased = params.word(request.query_params, "text"), params.flag(request.query_params, "case")
     if len(wanted) > MAX_TEXT:
         raise BadQuery(f"text= is longer than {MAX_TEXT:,} characters")
-    return await answered(request, lambda run, key: places_of(wanted, loaded(request, run, key)[0], is_cased=is_cased))
+    return places_of(wanted, loaded(request, run, key)[0], is_cased=is_cased)
 
 
 def places_of(wanted: str, sample: Sample, *, is_cased: bool) -> samples.FindReply:

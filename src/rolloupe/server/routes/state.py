@@ -11,6 +11,7 @@ from starlette.responses import Response, StreamingResponse
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun
+from rolloupe.questions import INT64
 from rolloupe.server import params, replies
 from rolloupe.server.context import Context, context_of
 from rolloupe.server.people import PERSON, Forbidden, Person, Runs, reason_for
@@ -73,7 +74,7 @@ async def marked(request: Request) -> Response:
     """`GET /api/runs/{run}/marked?before=`."""
     context, run = context_of(request), await context_of(request).run(request)
     store = await context.state(request)
-    before = params.integer(request.query_params, "before", params.INT64 - 1, low=0)
+    before = params.integer(request.query_params, "before", INT64 - 1, low=0)
 
     def make() -> session.MarkedReply:
         page = store.before(store.owner(run) or "", before, MARKED)
@@ -126,8 +127,8 @@ def state_reply(library: Runs, store: State, since: int, person: Person | None =
         role="admin" if person is None else person.role.name.lower(),
         logout="" if person is None else person.logout,
         owners=[record_from(session.StateOwner, one, owner=one.key, run=owners.get(one.key, "")) for one in visible],
-        place=str(store.path) if person is None else "the server's state",
-        trouble=reason_for(person, store.trouble),
+        place=str(store.file.path) if person is None else "the server's state",
+        trouble=reason_for(person, store.file.trouble),
     )
 
 

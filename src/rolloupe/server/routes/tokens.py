@@ -18,7 +18,8 @@ from rolloupe.model import SampleKey
 from rolloupe.query import MAX_READ, SampleQuery, UpdateChoice, UpdateInputs, UpdateMass
 from rolloupe.server import params, replies
 from rolloupe.server.context import STEP_BYTES, Context, Gone, StepInputs, context_of, watched
-from rolloupe.server.routes.sample import answered, loaded
+from rolloupe.server.endpoints import of_sample
+from rolloupe.server.routes.sample import loaded
 from rolloupe.wire import encoding, token_bytes
 from rolloupe.wire.samples import SampleDifference, TopLogprobsReply, UpdatePush, UpdateReply
 
@@ -35,7 +36,8 @@ MOST_NAMES = 500
 """Samples, groups or strings with the largest pushes in one answer."""
 
 
-async def tokens(request: Request) -> Response:
+@of_sample
+def tokens(request: Request, run: OpenRun, key: SampleKey) -> replies.Reply:
     """`GET /api/runs/{run}/sample/tokens?id=&after=&start=&count=`: a range of tokens; see docs/tokens-wire.md.
 
     With `rule=` and `threshold.NAME=`, what the step does to these tokens under that rule.
@@ -44,25 +46,18 @@ async def tokens(request: Request) -> Response:
     start = params.integer(parameters, "start", 0, low=0)
     count = params.integer(parameters, "count", MAX_TOKENS, low=1, high=MAX_TOKENS)
     choice = choice_of(parameters) if parameters.get("rule") else None
-
-    def make(run: OpenRun, key: SampleKey) -> replies.Reply:
-        (sample,) = query.with_group_advantages(run, [loaded(request, run, key)[0]])
-        update = None if choice is None else (choice.rule, query.token_update(sample, choice))
-        page = query.token_page(sample, start, count, query.loss_of(run))
-        return replies.Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
-
-    return await answered(request, make)
+    (sample,) = query.with_group_advantages(run, [loaded(request, run, key)[0]])
+    update = None if choice is None else (choice.rule, query.token_update(sample, choice))
+    page = query.token_page(sample, start, count, query.loss_of(run))
+    return replies.Reply(token_bytes.encoded(str(key), page, update), replies.BINARY)
 
 
-async def top_logprobs(request: Request) -> Response:
+@of_sample
+def top_logprobs(request: Request, run: OpenRun, key: SampleKey) -> TopLogprobsReply:
     """`GET /api/runs/{run}/sample/top-logprobs?id=&token=`: see `TopLogprobsReply`."""
     token = params.integer(request.query_params, "token", low=0)
-
-    def make(run: OpenRun, key: SampleKey) -> TopLogprobsReply:
-        found = query.token_alternatives(loaded(request, run, key)[0], token)
-        return TopLogprobsReply(alternatives=[replace(one, text=one.text[:MAX_TEXT]) for one in found])
-
-    return await answered(request, make)
+    found = query.token_alternatives(loaded(request, run, key)[0], token)
+    return TopLogprobsReply(alternatives=[replace(one, text=one.text[:MAX_TEXT]) for one in found])
 
 
 async def update(request: Request) -> Response:

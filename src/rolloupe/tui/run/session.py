@@ -83,11 +83,8 @@ class RunState:
     _shown: dict[int, list[int]] = field(default_factory=dict)
 
     @cached_property
-    def _by_step(self) -> dict[int, query.StepSummary]:
+    def by_step(self) -> dict[int, query.StepSummary]:
         return {summary.step: summary for summary in self.steps}
-
-    def step(self, step: int) -> query.StepSummary | None:
-        return self._by_step.get(step)
 
     @cached_property
     def rewards(self) -> list[float | None]:

@@ -254,7 +254,7 @@ class LiveRun:
         self.state, self.scales = state, scales_of(state.catalogue)
         self.set_ready()
         is_first = before is None or not before.steps
-        if nav.shown.sample is None and is_first and state.steps and state.step(nav.place.step) is None:
+        if nav.shown.sample is None and is_first and state.steps and state.by_step.get(nav.place.step) is None:
             nav.change(step=state.steps[-1].step)  # its split begins
         elif before is not None and before.version != state.version:
             self._after_change(before, state)
@@ -270,7 +270,7 @@ class LiveRun:
     def _after_change(self, before: RunState, now: RunState) -> None:
         """Show what is new: the new step if the person follows, else more samples of the same step."""
         nav = self._screen.nav
-        old, new = (state.step(nav.place.step) for state in (before, now))
+        old, new = (state.by_step.get(nav.place.step) for state in (before, now))
         if not before.splits and now.splits and not self.session.split:
             nav.go(self.session.first_place(), 0)
         elif self.is_following and (self.newest_step > nav.place.step or new is None):

@@ -150,7 +150,8 @@ def pick_step(screen: "Rollouts") -> None:
 
 def pick_split(screen: "Rollouts") -> None:
     """Choose a split, or all evaluations together."""
-    assert screen.live.state is not None
+    if screen.live.state is None:
+        return
     splits, choices = screen.live.state.splits, {}
     first_eval = next((split for split in splits if split.name.startswith("eval/")), None)
     for split in splits:
@@ -163,9 +164,9 @@ def pick_split(screen: "Rollouts") -> None:
 
 def pick_sort(screen: "Rollouts") -> None:
     """Choose an order: as recorded, or by a number that has values, from large to small or back."""
-    assert screen.live.state is not None
+    sorts = screen.live.state.sorts if screen.live.state else []
     choices = {("index", False): Choice("as recorded")}
-    for name in ("length", *screen.live.state.sorts):
+    for name in ("length", *sorts):
         choices |= {(name, falls): Choice(f"{name} {'↓' if falls else '↑'}") for falls in (True, False)}
     now = screen.nav.place.sort, screen.nav.place.descending
     pick(screen.app, "Sort by", choices, now, lambda order: screen.nav.change(sort=order[0], descending=order[1]))
@@ -202,7 +203,8 @@ def pick_fields(screen: "Rollouts") -> None:
 
 def pick_action(screen: "Rollouts") -> None:
     """Choose an action by its name."""
-    choices = {key.action: Choice(key.meaning, [(f"{key.label} ", ACCENT)]) for key in KEYS if key.action != "palette"}
+    keys = [key for key in KEYS if key.label != "Ctrl+P"]
+    choices = {key.action: Choice(key.meaning, [(f"{key.label} ", ACCENT)]) for key in keys}
     # The list leaves first.
     pick(screen.app, "Do", choices, None, lambda action: screen.call_later(screen.run_action, action))
 
@@ -219,14 +221,3 @@ def pick_bookmark(screen: "Rollouts") -> None:
         pick(screen.app, "Bookmarks", choices, nav.key, nav.go_to)
 
     screen.ask("bookmarks", lambda: screen.bookmarks.listed(run), choose)
-
-
-PICKERS = {
-    "run": pick_run,
-    "split": pick_split,
-    "step": pick_step,
-    "sort": pick_sort,
-    "fields": pick_fields,
-    "dataset": pick_dataset,
-}
-"""The pickers, by the names of their actions in the table of keys."""

@@ -294,8 +294,8 @@ class Rollouts(PaneKeys, Screen[None]):
         self.tell("Following: new steps are shown as they come." if live.is_following else "Not following any more.")
 
     def action_pick(self, what: str) -> None:
-        if self.live.state is not None:
-            pickers.PICKERS[what](self)
+        """Choose by the function `pick_...` of this name."""
+        getattr(pickers, f"pick_{what}")(self)
 
     # Keys that read
 
@@ -380,9 +380,6 @@ class Rollouts(PaneKeys, Screen[None]):
     def action_evidence(self, number: int) -> None:
         self.brief.open(number)
 
-    def action_palette(self) -> None:
-        pickers.pick_action(self)
-
     def action_help(self) -> None:
         self.app.push_screen(over.HelpScreen(EVERY_KEY))
 
@@ -408,9 +405,6 @@ class Rollouts(PaneKeys, Screen[None]):
         self.questions.write(
             lambda: self.bookmarks.toggle(run, item), show, lambda reason: self.failed("bookmark", reason)
         )
-
-    def action_bookmarks(self) -> None:
-        pickers.pick_bookmark(self)
 
     # Clicks into the lines around the text
 

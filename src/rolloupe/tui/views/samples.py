@@ -140,7 +140,7 @@ def run_line(
     else:  # perhaps all files are gone
         left = left[:4]
     summary: Line = []
-    if step := state.step(place.step):
+    if step := state.by_step.get(place.step):
         ink = scales.get("reward", Scale()).ink(step.reward.mean, STRONG)
         summary = [("reward ", DIM), (score(step.reward.mean), ink), (f" ±{score(step.reward.std)}", DIM)]
         summary += [(f"  {step.state}", WARN)] if step.state else []
@@ -164,7 +164,7 @@ def spark_line(state: RunState, step: int, width: int) -> Line:
     numbers = state.shown(width)
     text = sparkline([state.rewards[n] for n in numbers], width)
     shown = [state.steps[n].step for n in numbers]
-    if state.step(step) is None:
+    if state.by_step.get(step) is None:
         return [(text, DIM)]
     at = max(0, bisect_right(shown, step) - 1)
     return [(text[:at], DIM), (text[at : at + 1], ACCENT), (text[at + 1 :], DIM)]
