@@ -65,7 +65,7 @@ def test_the_address_names_the_view(asked: list[Any]) -> None:
     assert address(settings, 80, "t") == "http://127.0.0.1:80/?view=tokens#token=t"
     assert rolloupe("view", "some", "--view", "tokens").code == 0 and len(asked) == 1
     refused = rolloupe("view", "some", "--view", "token")
-    assert refused.code == 2 and "--view is one of transcript, tokens" in refused.err
+    assert refused.code == 2 and "is not one of 'transcript', 'tokens'" in refused.err
 
 
 def test_the_demo_shows_the_runs_that_come_with_the_package(asked: list[Any]) -> None:
