@@ -17,7 +17,7 @@ from rolloupe.demo import FIRST
 from rolloupe.mcp.answer import Page
 from rolloupe.mcp.serve import server_of
 from rolloupe.mcp.tools import TOOLS
-from rolloupe.mcp.tools.samples import SAMPLE, SampleArguments
+from rolloupe.mcp.tools.samples import SampleArguments
 from tests.agent.support import Agent, agent
 from tests.cli.support import rolloupe
 from tests.thoroughness import each
@@ -181,7 +181,7 @@ def test_token_series_come_on_request_over_at_most_forty_ranges(short_grpo: Path
     with rolloupe_open(short_grpo, index_dir=demo_index) as runs:
         sample = next(one.id for one in runs.samples(split="train"))
         values = runs.tokens(sample).series["logprobs"]
-        page = SAMPLE.answer(runs, SampleArguments(id=sample, series="logprobs"))
+        page = TOOLS["sample"].answer(runs, SampleArguments(id=sample, series="logprobs"))
     found = page.facts["tokens"]
     assert found["count"] == len(values) and len(found["means"]) == len(found["from"]) <= 40 and page.rows == ()
     assert any(one is not None and one < 0 for one in found["means"])

@@ -11,7 +11,8 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
-from rolloupe.mcp.tools.compare import COMPARE_REWARDS, CompareRewardsArguments
+from rolloupe.mcp.tools import TOOLS
+from rolloupe.mcp.tools.compare import CompareRewardsArguments
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write
@@ -181,5 +182,5 @@ def test_runs_that_differ_in_their_seeds_alone_are_one_recipe(seeds: Path, tmp_p
         assert not mixed.recipes
         alone = rolloupe.compare_rewards([one, two], [three])
         assert not alone.recipes and "recipe of" not in alone.text
-        page = COMPARE_REWARDS.answer(runs, CompareRewardsArguments())
+        page = TOOLS["compare_rewards"].answer(runs, CompareRewardsArguments())
         assert page.facts["text"] == found.text and len([*page.rows]) == 20

@@ -25,11 +25,6 @@ KL_COLUMNS = ("derived.max_kl", "derived.max_mismatch_kl")
 DERIVED = "derived."
 
 
-def columns_of(by: str) -> tuple[str, ...]:
-    """Return the columns of the index that a measure may sort by."""
-    return KL_COLUMNS if by == MAX_KL else (by,)
-
-
 class ReportPlan(NamedTuple):
     """The choices of a report. See `Run.report`."""
 

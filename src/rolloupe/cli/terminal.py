@@ -30,11 +30,6 @@ GAP = "  "
 _IN_JSON = re.compile(f"[{HOSTILE}]")
 
 
-def output() -> "Console":
-    """Return the console of standard output."""
-    return console_of(sys.stdout)
-
-
 def console_of(stream: TextIO) -> "Console":
     """Return a console that prints text as it is: no markup, no highlighting, no emoji codes."""
     from rich.console import Console  # loads slowly
@@ -76,7 +71,7 @@ def show_line(*pieces: str | tuple[str, str]) -> None:
     from rich.text import Text
 
     texts = [line(piece) if isinstance(piece, str) else line(*piece) for piece in pieces]
-    output().print(Text().join(texts), soft_wrap=True)  # a terminal wraps a long line; rich would cut ids
+    console_of(sys.stdout).print(Text().join(texts), soft_wrap=True)  # a terminal wraps a long line; rich would cut ids
 
 
 def show_command(*words: str) -> None:
@@ -125,7 +120,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, rig
         for nth, (cell, width) in enumerate(zip(shown, widths, strict=True)):
             blanks = " " * (widest - width)
             lines[nth] += f"{cell}{blanks}{GAP}" if is_left else f"{blanks}{cell}{GAP}"
-    console = output()
+    console = console_of(sys.stdout)
     room = max(MIN_WIDE, console.width - cell_len(lines[0]))
     for nth, cell in enumerate((last, *texts)):
         end = line(text_of(cell))

@@ -19,7 +19,7 @@ from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
 from rolloupe.server.routes import curves, lists, runs, sample, search, state, static_app, tokens
 from rolloupe.server.security.auth import LOGIN, Auth
-from rolloupe.server.security.layers import Headers, Hosts, Limits, Origins
+from rolloupe.server.security.layers import Hosts, Limits, Origins, with_headers
 from rolloupe.server.settings import Settings
 from rolloupe.server.threads import Stopping
 
@@ -125,7 +125,7 @@ class App:
             layers = team_layers(inner, settings, settings.team, self.context)
         else:
             layers = Hosts(Origins(Auth(Limits(inner), settings), settings.cors), settings)
-        self._app: ASGIApp = Headers(layers)
+        self._app: ASGIApp = with_headers(layers)
         self._base_path = settings.base_path
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -18,18 +18,8 @@ import platformdirs
 from rolloupe import text
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
+from rolloupe.state import records
 from rolloupe.state.file import MOST_VERSION, NEWEST, StateFile
-from rolloupe.state.records import (
-    KINDS,
-    MAX_SETTING_CHARS,
-    Change,
-    LocatedMark,
-    Mark,
-    Owner,
-    Written,
-    check,
-    marks_of,
-)
 from rolloupe.state.run_identity import Identity, identity_of
 
 if TYPE_CHECKING:
@@ -56,7 +46,7 @@ OWN = f"version < {MOST_VERSION}"
 VISIBLE = f"({OWN} AND (person = ? OR (shared = 1 AND ? <> '')))"
 """Selects the items that a person of a team may see. The owner of a file has no name, and sees none of a team."""
 
-DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in KINDS.items()}
+DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in records.KINDS.items()}
 
 
 def default_folder() -> Path:
@@ -68,7 +58,7 @@ class ItemPage(NamedTuple):
     """Items, and the version up to which, or down to which, they are complete; `more` if others may follow."""
 
     version: int
-    items: list[Mark]
+    items: list[records.Mark]
     more: bool = False
 
 
@@ -130,7 +120,7 @@ class State:
 
         return self.file.read(read)
 
-    def of(self, owner: str, kind: str = "sample") -> list[Mark]:
+    def of(self, owner: str, kind: str = "sample") -> list[records.Mark]:
         """The marks on a run's samples, the newest last."""
         sql = f"""
             SELECT {ITEM} FROM items WHERE owner = ? AND kind = ? AND value IS NOT NULL AND {VISIBLE} ORDER BY version
@@ -139,12 +129,12 @@ class State:
         values = owner, kind, self.person, self.person
         return self.file.read(lambda: _items(self.file.execute(sql, values)))
 
-    def judgements(self, run: OpenRun) -> list[LocatedMark]:
+    def judgements(self, run: OpenRun) -> list[records.LocatedMark]:
         """The person's own judgements of a run's samples; a shared one replaces a private one of the same sample."""
         owner = self.owner(run)
         own = [item for item in self.of(owner) if item.person == self.person] if owner else []
         own.sort(key=lambda item: item.shared)
-        marks = {mark.item.name: mark for mark in marks_of(own)}
+        marks = {mark.item.name: mark for mark in records.marks_of(own)}
         return [mark for mark in marks.values() if mark.mark.judgement]
 
     def before(self, owner: str, version: int, limit: int) -> ItemPage:
@@ -161,10 +151,10 @@ class State:
         rows = self.file.read(lambda: self.file.all(sql, owner, version, self.person, self.person, limit))
         return ItemPage(rows[-1][4] if rows else version, _items(rows), more=len(rows) == limit)
 
-    def owners(self) -> list[Owner]:
+    def owners(self) -> list[records.Owner]:
         """Every run that has marks."""
         rows = self.file.read(lambda: self.file.all("SELECT key, format, name, path FROM owners"))
-        return [Owner(*row) for row in rows]
+        return [records.Owner(*row) for row in rows]
 
     def owner(self, run: OpenRun) -> str | None:
         """The key of a run, None if it has no marks."""
@@ -185,29 +175,29 @@ class State:
         """Change a layout, again if another viewer changes it in between; remove an empty one. Raises like `write`."""
         while True:
             layout, seen = self.layout(run, page)
-            written = self.write(Change(kind="layout", name=page, value=change(layout) or None, seen=seen), run)
+            written = self.write(records.Change(kind="layout", name=page, value=change(layout) or None, seen=seen), run)
             if not written.is_conflict:
                 return
 
-    def write(self, change: Change, run: OpenRun | None = None, owner: str = "") -> Written:
+    def write(self, change: records.Change, run: OpenRun | None = None, owner: str = "") -> records.Written:
         """Change the marks of a run (open, or named by its key), the layout of one of its pages, or a setting.
 
         Raises `BadQuery` for an invalid change, and `NotWritable` if the file cannot be written or another process
         holds it for long. Nothing changes then, and the caller may try again.
         """
-        check(change, self.person)
+        records.check(change, self.person)
         value = None
         if change.value is not None:
             try:
                 value = msgspec.json.encode(change.value).decode()
             except UnicodeEncodeError:  # neither JSON nor SQLite can hold lone surrogates
                 value = msgspec.json.encode(text.cleaned(msgspec.to_builtins(change.value))).decode()
-        if isinstance(change.value, dict) and value is not None and len(value) > MAX_SETTING_CHARS:
-            raise BadQuery(f"a {change.kind} may have {MAX_SETTING_CHARS:,} characters: keep less in it")
+        if isinstance(change.value, dict) and value is not None and len(value) > records.MAX_SETTING_CHARS:
+            raise BadQuery(f"a {change.kind} may have {records.MAX_SETTING_CHARS:,} characters: keep less in it")
         identity = identity_of(run) if run else None
         return self.file.change(lambda: self._put(change, self._key(change, identity, owner), value))
 
-    def _put(self, change: Change, key: str, value: str | None) -> Written:
+    def _put(self, change: records.Change, key: str, value: str | None) -> records.Written:
         person = change.by or self.person
         place = (change.kind, key, change.name, person, int(change.shared))
         rows = self.file.all(
@@ -217,10 +207,10 @@ class State:
         )
         current = _item(rows[0]) if rows else None
         if current is not None and rows[0][3] == value:
-            return Written(current, is_conflict=False)
+            return records.Written(current, is_conflict=False)
         version = 0 if current is None or (current.value is None and not change.seen) else current.version
         if current is not None and version != change.seen:
-            return Written(current, is_conflict=True)
+            return records.Written(current, is_conflict=True)
         if not rows:
             if person != self.person:
                 raise BadQuery(f"{person} shares nothing of that name")
@@ -232,9 +222,9 @@ class State:
         self.file.all(PUT_ITEM, *row)
         item = _item(row)
         assert item is not None
-        return Written(item, is_conflict=False)
+        return records.Written(item, is_conflict=False)
 
-    def _key(self, change: Change, identity: Identity | None, owner: str) -> str:
+    def _key(self, change: records.Change, identity: Identity | None, owner: str) -> str:
         """The key of the run to change, created for the first mark."""
         if change.kind == "setting":
             return ""
@@ -245,16 +235,16 @@ class State:
         return owner
 
 
-def _items(rows: Iterable[Sequence[Any]]) -> list[Mark]:
+def _items(rows: Iterable[Sequence[Any]]) -> list[records.Mark]:
     return [item for row in rows if (item := _item(row)) is not None]
 
 
-def _item(row: Sequence[Any]) -> Mark | None:
+def _item(row: Sequence[Any]) -> records.Mark | None:
     """Return a row as an item; None for an invalid row from a damaged file or another program."""
     kind, owner, name, value, version, changed_s, person, shared = row
     try:
         content = None if value is None else DECODERS[kind].decode(value)
-        return Mark(
+        return records.Mark(
             kind=kind, owner=str(owner), name=str(name), value=content, version=int(version),
             changed_s=float(changed_s), person=str(person), shared=bool(shared),
         )  # fmt: skip

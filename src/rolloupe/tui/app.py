@@ -28,6 +28,10 @@ MOUNT_S = 0.005
 """The interval at which the app looks for a screen that is not ready yet."""
 
 
+GROUNDS = ("background", "background-hover", "background-active", "corner-color")
+"""The parts of a scroll bar that are as what it stands on."""
+
+
 class FirstLook(NamedTuple):
     """What the app begins with: the open runs, and the first sample of a run."""
 
@@ -204,10 +208,7 @@ def theme_of(palette: Palette) -> Theme:
             "scrollbar": colour("line-2"),
             "scrollbar-hover": colour("ink-3"),
             "scrollbar-active": colour("accent"),
-            "scrollbar-background": colour("surface-pane"),
-            "scrollbar-background-hover": colour("surface-pane"),
-            "scrollbar-background-active": colour("surface-pane"),
-            "scrollbar-corner-color": colour("surface-pane"),
+            **{f"scrollbar-{part}": colour("surface-pane") for part in GROUNDS},
             "line": colour("line-2"),
             "faint": colour("ink-3"),
         },

@@ -15,11 +15,11 @@ DOCS = Path(__file__).parents[3] / "docs"
 
 def test_the_command_line_agents_and_documents_say_what_a_class_means_in_the_same_words() -> None:
     pytest.importorskip("mcp")
-    from rolloupe.mcp.tools.insight import FINDINGS
+    from rolloupe.mcp.tools import TOOLS
 
     about = " ".join((findings.help or "").split())
     for name in CLASSES:
-        assert f"{name} ({MEANINGS[name]})" in FINDINGS.about and f"{name} ({MEANINGS[name]})" in about
+        assert f"{name} ({MEANINGS[name]})" in TOOLS["findings"].about and f"{name} ({MEANINGS[name]})" in about
         assert f"| **{name}**: {MEANINGS[name]} |" in (DOCS / "findings.md").read_text(encoding="utf-8")
 
 

@@ -232,7 +232,7 @@ class RunInsight(OpenedRun):
 
         run = self._ready_with_derived(query)
         if worst is not None:
-            run = self._ready_for(reports.columns_of(by))
+            run = self._ready_for(reports.KL_COLUMNS if by == reports.MAX_KL else [by])
 
         def insight() -> ReportedInsight | None:
             if not findings:

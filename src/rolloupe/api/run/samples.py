@@ -10,19 +10,30 @@ from rolloupe.model import Sample, SampleKey, Texts
 from rolloupe.questions import GridQuery
 
 if TYPE_CHECKING:
-    from rolloupe import query
     from rolloupe.api.lists import Hits
+    from rolloupe.query import (
+        Discards,
+        EvalSummary,
+        GroupSummary,
+        Judge,
+        PromptGrid,
+        Recurrence,
+        SampleQuery,
+        SeriesPoint,
+        SplitSummary,
+        StepSummary,
+    )
     from rolloupe.query.search import RolePlace
 
 
 class RunSamples(OpenedRun):
     """The samples of a run: steps, groups, lists, searches, single samples, evaluations."""
 
-    def splits(self) -> "Rows[query.SplitSummary]":
+    def splits(self) -> "Rows[SplitSummary]":
         """List the splits: name, steps, groups, samples, reward; `train` first, the others by name."""
         return Rows(queries.splits(self.indexed()))
 
-    def steps(self, split: str | None = None) -> "Rows[query.StepSummary]":
+    def steps(self, split: str | None = None) -> "Rows[StepSummary]":
         """List the steps of one split, ascending: of `train` by default, or of the first split if there is no `train`.
 
         The steps of `eval` cover all evaluations; samples of the same step count together.
@@ -32,17 +43,17 @@ class RunSamples(OpenedRun):
             return Rows()
         return Rows(queries.steps(run, split or self._first_split()))
 
-    def groups(self, step: int, split: str | None = None) -> "Rows[query.GroupSummary]":
+    def groups(self, step: int, split: str | None = None) -> "Rows[GroupSummary]":
         """List the groups of a step, in order. The split is `train` by default, as for `steps`."""
         from rolloupe.api.lists import NotebookGroup
 
         groups = queries.groups(self.indexed(), split or self._first_split(), step)
         return Rows(map(NotebookGroup._make, groups))
 
-    def discards(self, split: str | None = None) -> "Rows[query.Discards]":
+    def discards(self, split: str | None = None) -> "Rows[Discards]":
         """Count discarded samples by step and reason: `samples`, `groups`, `unfinished`.
 
-        `samples(query.SampleQuery(trained=False))` lists the samples themselves.
+        `samples(SampleQuery(trained=False))` lists the samples themselves.
         """
         return Rows(queries.discards(self.indexed(), split))
 
@@ -54,7 +65,7 @@ class RunSamples(OpenedRun):
         """Return the names of the sample metrics, and the names of the tags."""
         return queries.value_names(self.indexed())
 
-    def series(self, sample_metric: str, split: str | None = None) -> "Rows[query.SeriesPoint]":
+    def series(self, sample_metric: str, split: str | None = None) -> "Rows[SeriesPoint]":
         """Return a sample metric by step, for one split or all: mean, deviation, extremes. `columns()` has the names.
 
         If no sample metric has the name, the result is the token series of that name, one point for each step's tokens.
@@ -64,7 +75,7 @@ class RunSamples(OpenedRun):
 
     def samples(
         self,
-        query: "query.SampleQuery | None" = None,
+        query: "SampleQuery | None" = None,
         *,
         split: str | None = None,
         step: int | None = None,
@@ -104,18 +115,18 @@ class RunSamples(OpenedRun):
         run = self._ready_with_derived(query or narrowed)
         return lists.samples(run, query, narrowed)
 
-    def total(self, query: "query.SampleQuery") -> int:
+    def total(self, query: "SampleQuery") -> int:
         """Return how many samples a query matches, without its limit and offset."""
         from msgspec.structs import replace
 
         run = self._ready_with_derived(query)
         return queries.samples(run, replace(query, offset=0, limit=0)).total
 
-    def why_none(self, query: "query.SampleQuery") -> list[str]:
+    def why_none(self, query: "SampleQuery") -> list[str]:
         """Return why a query may match no sample, a sentence for each name in its filter that samples lack."""
         return queries.why_none(self._ready_with_derived(query), query)
 
-    def why_few(self, query: "query.SampleQuery") -> list[str]:
+    def why_few(self, query: "SampleQuery") -> list[str]:
         """Return the same for names that only some samples lack, such as tokens or derived metrics."""
         return queries.why_few(self._ready_with_derived(query), query)
 
@@ -208,7 +219,7 @@ class RunSamples(OpenedRun):
         """Return the samples of a sample's group, in order, itself included."""
         return queries.neighbours(self.indexed(), key_of(id))
 
-    def same_prompt(self, id: str | SampleKey) -> "Rows[query.Recurrence]":
+    def same_prompt(self, id: str | SampleKey) -> "Rows[Recurrence]":
         """Return where the run answers the prompt of a sample: an entry for each split and step.
 
         Discarded samples count as well. Prompts must match exactly; samples without a prompt match by the name of their
@@ -224,9 +235,7 @@ class RunSamples(OpenedRun):
         """
         return queries.whole(self.indexed(), split or self._first_split(), step)
 
-    def evals(
-        self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()
-    ) -> "list[query.EvalSummary]":
+    def evals(self, metric: str = "", threshold: float | None = None, ks: "Sequence[int]" = ()) -> "list[EvalSummary]":
         """Return every evaluation by step: `score`, `correct` (the share of correct answers), `pass_at`, `pass_all`.
 
         An answer is correct if the metric reaches the threshold, by default those of `judges()`. `pass_at` (pass@k) and
@@ -234,7 +243,7 @@ class RunSamples(OpenedRun):
         """
         return queries.evals(self.indexed(), metric, threshold, ks)
 
-    def judges(self) -> "list[query.Judge]":
+    def judges(self) -> "list[Judge]":
         """Return which metric grades each evaluation, and the bar that a correct answer reaches.
 
         The metric is one whose name means correctness (`correct`, `solved`, `success`, `accuracy`, `acc`), if the run
@@ -255,7 +264,7 @@ class RunSamples(OpenedRun):
         step_max: int | None = None,
         offset: int = 0,
         limit: int = 100,
-    ) -> "query.PromptGrid":
+    ) -> "PromptGrid":
         """Return a page of the prompts of a split, with the number of answers and of correct ones at each step.
 
         `only` is `solved`, `lost`, `mixed`, `never`, `always` or `unbeaten`; `sort` is `index`, `last`, `change` or

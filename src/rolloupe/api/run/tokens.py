@@ -10,14 +10,23 @@ from rolloupe.model import SampleKey
 from rolloupe.questions import TokenChangeQuery
 
 if TYPE_CHECKING:
-    from rolloupe import query
     from rolloupe.api.lists import WorstTokenRows
+    from rolloupe.query import (
+        CurvesByPosition,
+        GroupedUpdate,
+        MaskedBySteps,
+        StepSeries,
+        TokenPage,
+        TokenStatsBySteps,
+        WordChanges,
+        WordsOfSteps,
+    )
 
 
 class RunTokens(OpenedRun):
     """The tokens of a run: of one sample, and of many."""
 
-    def token_series(self, step: int, split: str | None = None) -> "list[query.StepSeries]":
+    def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
         """Return the token series of a step, over its trained samples: `name`, `stats`, `lowest`, `highest`.
 
         `lowest` and `highest` are the most extreme tokens, at most one from each sample. In `prime_rl_traces` and
@@ -25,7 +34,7 @@ class RunTokens(OpenedRun):
         """
         return queries.token_series(self.indexed(), split or self._first_split(), step)
 
-    def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "query.TokenPage":
+    def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
         """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.
 
         `sample(ID).tokens` is the same as a table. Raises the errors of `sample`, and `BadQuery` for a range outside
@@ -45,7 +54,7 @@ class RunTokens(OpenedRun):
         weights: str | None = None,
         against: str | None = None,
         **thresholds: float,
-    ) -> "query.GroupedUpdate":
+    ) -> "GroupedUpdate":
         """Return what a step does to the tokens of its samples under a rule; samples without logprobs are left out.
 
         `whole`, `by_sample`, `by_group`, `by_role`, `by_string` and `by_position` hold sums of absolute coefficients:
@@ -122,7 +131,7 @@ class RunTokens(OpenedRun):
         steps: Steps | None = None,
         group: str | None = None,
         where: "Where" = (),
-    ) -> "query.TokenStatsBySteps":
+    ) -> "TokenStatsBySteps":
         """Return the statistics of a token series, recorded or derived, step by step.
 
         Percentiles are within 0.8 % of the true ones. Waits until the index has them. `group` and `where` narrow the
@@ -138,7 +147,7 @@ class RunTokens(OpenedRun):
 
     def token_positions(
         self, series: str, *, split: str | None = None, step: int | None = None, steps: Steps | None = None
-    ) -> "query.CurvesByPosition":
+    ) -> "CurvesByPosition":
         """Return the mean of a token series by position in the response, step by step.
 
         A position is the number of trained tokens of the sample before the token. Discarded samples do not count.
@@ -152,7 +161,7 @@ class RunTokens(OpenedRun):
 
     def masked_shares(
         self, *, split: str | None = None, step: int | None = None, steps: Steps | None = None
-    ) -> "query.MaskedBySteps":
+    ) -> "MaskedBySteps":
         """Return the share of the trained tokens, and of the update, that each rule takes out of the loss, by step.
 
         The run's own rule has the run's thresholds, others have their usual ones; `recorded` has the trainer's flags.
@@ -167,7 +176,7 @@ class RunTokens(OpenedRun):
         split: str | None = None,
         step: int | None = None,
         steps: Steps | None = None,
-    ) -> "query.WordsOfSteps":
+    ) -> "WordsOfSteps":
         """Return the words of the vocabulary with most KL, or the most frequent ones (`by="tokens"`).
 
         Only trained tokens count, of samples that were not discarded.
@@ -184,7 +193,7 @@ class RunTokens(OpenedRun):
         by: str = "probability",
         min_tokens: int = 10,
         limit: int = 20,
-    ) -> "query.WordChanges":
+    ) -> "WordChanges":
         """Return which words of the vocabulary gain and lose most between two steps.
 
         Only words whose every token is in the index are compared; `unknown` counts the others.

@@ -11,7 +11,7 @@ from msgspec import to_builtins
 
 from rolloupe.cli.options import command, words
 from rolloupe.cli.runs import holding, opened, sample_in
-from rolloupe.cli.terminal import block, line, number, output, tell_json, tell_safe
+from rolloupe.cli.terminal import block, console_of, line, number, tell_json, tell_safe
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -91,7 +91,7 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
             return
         from rolloupe.query.search.masks import mask_of
 
-        console = output()
+        console = console_of(sys.stdout)
         for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None):
             console.print(text, soft_wrap=True)
 

@@ -1,16 +1,16 @@
 """The tools of agents."""
 
 from rolloupe.mcp.tools.base import Tool, plain_tool
-from rolloupe.mcp.tools.compare import COMPARE_REWARDS, COMPARE_STEPS
-from rolloupe.mcp.tools.insight import FINDING_SAMPLES, FINDINGS, GRADIENT, LINT
-from rolloupe.mcp.tools.samples import QUERY, SAMPLE, SUMMARY
+from rolloupe.mcp.tools.compare import compare_rewards, compare_steps
+from rolloupe.mcp.tools.insight import finding_samples, findings, gradient, lint
+from rolloupe.mcp.tools.samples import query, sample, summary
 from rolloupe.questions import QUESTIONS
 
 __all__ = ["TOOLS", "Tool"]
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
-    for tool in (SUMMARY, FINDINGS, FINDING_SAMPLES, LINT, QUERY, SAMPLE, COMPARE_STEPS, COMPARE_REWARDS, GRADIENT)
+    for tool in (summary, findings, finding_samples, lint, query, sample, compare_steps, compare_rewards, gradient)
 }
 TOOLS |= {name: plain_tool(name) for name in QUESTIONS if QUESTIONS[name].has_tool and name not in TOOLS}
 """By name, in the order in which an agent may want them."""

@@ -41,6 +41,12 @@ class Tool(NamedTuple):
     answer: "Callable[[Runs, Any], Page]"
 
 
+def tool(answer: "Callable[[Runs, Any], Page]") -> Tool:
+    """Return the tool of a function: its name, the record of its arguments, and its docstring, which an agent reads."""
+    about = " ".join((answer.__doc__ or "").split())
+    return Tool(answer.__name__, about, answer.__annotations__["asked"], answer)
+
+
 def arguments_of(name: str, *more: Field) -> type[RunArguments]:
     """Return the arguments of a tool that asks a declared question, and `more` fields of its own."""
     question = QUESTIONS[name]
@@ -53,20 +59,24 @@ def arguments_of(name: str, *more: Field) -> type[RunArguments]:
     return cast("type[RunArguments]", kind)
 
 
-def tool_of(name: str, about: str, rows: str, show: Show, *more: Field) -> Tool:
-    """Return the tool of a declared question; `show` divides the answer into facts and `rows`.
+def asks(name: str, rows: str, *more: Field) -> Callable[[Show], Tool]:
+    """Make a tool that asks a declared question of a function that divides the answer into facts and `rows`.
 
-    `more` are arguments of the tool alone.
+    The name of the function is that of the tool, and its docstring is for the agent. `more` are arguments of the tool
+    alone.
     """
     question = QUESTIONS[name]
 
-    def answer(runs: "Runs", asked: Any) -> Page:
-        run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
-        given = {name: value for name, value in structs.asdict(asked).items() if name in question.fields()}
-        facts, found = show(run, asked, run.ask(question.name, **given))
-        return Page(facts, islice(found, start, None), rows, start)
+    def decorate(show: Show) -> Tool:
+        def answer(runs: "Runs", asked: Any) -> Page:
+            run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
+            given = {name: value for name, value in structs.asdict(asked).items() if name in question.fields()}
+            facts, found = show(run, asked, run.ask(question.name, **given))
+            return Page(facts, islice(found, start, None), rows, start)
 
-    return Tool(name, about, arguments_of(name, *more), answer)
+        return Tool(show.__name__, " ".join((show.__doc__ or "").split()), arguments_of(name, *more), answer)
+
+    return decorate
 
 
 def plain_tool(name: str) -> Tool:
@@ -77,7 +87,7 @@ def plain_tool(name: str) -> Tool:
         facts = to_builtins(answer)
         return facts, facts.pop(question.rows)
 
-    return tool_of(name, question.about, question.rows, show)
+    return asks(name, question.rows)(show)._replace(name=name, about=question.about)
 
 
 def run_of(runs: "Runs", arguments: Any, *, texts: bool = False) -> "Run":

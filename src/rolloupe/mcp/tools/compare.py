@@ -10,7 +10,7 @@ from msgspec import Meta, to_builtins
 from rolloupe.api.arguments import sample_query
 from rolloupe.errors import BadQuery
 from rolloupe.mcp.answer import Page, bounds_of, start_of
-from rolloupe.mcp.tools.base import RunArguments, Tool, run_of, split_of
+from rolloupe.mcp.tools.base import RunArguments, run_of, split_of, tool
 from rolloupe.questions import FirstStep, LastStep, UsualSplit
 
 if TYPE_CHECKING:
@@ -43,8 +43,11 @@ class StepWindow(NamedTuple):
     last: int
 
 
+@tool
 def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
-    """Compare the means of all sample metrics in two windows of steps."""
+    """Compares two windows of steps: how many samples were truncated or discarded, and the mean of the reward, the
+    lengths and every sample metric. With `series`, curves over all steps.
+    """
     needs_texts = any(name.startswith("derived.") for name in asked.series)
     run, start = run_of(runs, asked, texts=needs_texts), start_of(asked.cursor)
     split = split_of(run, asked.split)
@@ -103,14 +106,6 @@ def _curve(points: "Sequence[SeriesPoint]") -> dict[str, Any]:
     return {"steps": [points[low].step for low, _ in bounds], "means": means}
 
 
-COMPARE_STEPS = Tool(
-    "compare_steps",
-    "Compares two windows of steps: how many samples were truncated or discarded, and the mean of the reward, the "
-    "lengths and every sample metric. With `series`, curves over all steps.",
-    CompareArguments,
-    compare_steps,
-)
-
 MOST_RUNS = 16
 
 
@@ -126,8 +121,12 @@ class CompareRewardsArguments(RunArguments, frozen=True, kw_only=True):
     step_max: LastStep = None
 
 
+@tool
 def compare_rewards(runs: "Runs", asked: CompareRewardsArguments) -> Page:
-    """Compare the mean rewards of two runs, or of two recipes."""
+    """Says which of two runs earns the higher mean reward, by how much (difference, with its 95 % interval from low to
+    high), and the step since which they differ for good. Of more runs, those whose configurations differ in their
+    seeds alone are one recipe, and two recipes are compared. One run each says nothing about their recipes.
+    """
     from rolloupe.api import compare_rewards, sides_of
 
     ids = asked.runs or tuple(run.id for run in runs)
@@ -145,13 +144,3 @@ def compare_rewards(runs: "Runs", asked: CompareRewardsArguments) -> Page:
         for low, high in bounds_of(len(steps))
     ]
     return Page(facts, iter(rows[start:]), "curves", start)
-
-
-COMPARE_REWARDS = Tool(
-    "compare_rewards",
-    "Says which of two runs earns the higher mean reward, by how much (difference, with its 95 % interval from low to "
-    "high), and the step since which they differ for good. Of more runs, those whose configurations differ in their "
-    "seeds alone are one recipe, and two recipes are compared. One run each says nothing about their recipes.",
-    CompareRewardsArguments,
-    compare_rewards,
-)

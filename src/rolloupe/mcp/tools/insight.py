@@ -11,7 +11,7 @@ from msgspec import Meta, to_builtins
 from rolloupe.errors import NotFound
 from rolloupe.insight.findings.records import MEANINGS
 from rolloupe.mcp.answer import BINS
-from rolloupe.mcp.tools.base import Facts, tool_of
+from rolloupe.mcp.tools.base import Facts, asks
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
@@ -27,7 +27,12 @@ SERIES = Annotated[bool, Meta(description="Add to each finding its prevalence an
 NUMBER = Annotated[int, Meta(description="The number of the finding; findings with the same arguments has it.")]
 
 
-def _findings(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
+@asks("findings", "findings", ("series", SERIES, False))
+def findings(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
+    """What the reward pays for, within groups of the same prompt: phrases and behaviours, those that matter most first.
+    Classes: CLASSES. Evidence, not a verdict: read the samples with finding_samples. `where` and `pattern` are
+    arguments of query, for its `where`, and its `text` with `regex`.
+    """
     facts: Facts = {"note": answer.note, "pending": answer.pending, "correctness": answer.correct or None}
     if not asked.cursor:
         steps = asked.step_min, asked.step_max
@@ -47,20 +52,16 @@ def _findings(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Ite
     return facts, rows()
 
 
-FINDINGS = tool_of(
-    "findings",
-    "What the reward pays for, within groups of the same prompt: phrases and behaviours, those that matter most first. "
-    f"Classes: {'; '.join(f'{name} ({words})' for name, words in MEANINGS.items())}. "
-    "Evidence, not a verdict: read the samples with finding_samples. `where` and `pattern` are arguments of query, for "
-    "its `where`, and its `text` with `regex`.",
-    "findings",
-    _findings,
-    ("series", SERIES, False),
+findings = findings._replace(
+    about=findings.about.replace("CLASSES", "; ".join(f"{name} ({words})" for name, words in MEANINGS.items()))
 )
 
 
-def _finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
-    """Return the reading list of a finding. Raises `NotFound` for an unknown number."""
+@asks("findings", "samples", ("finding", NUMBER))
+def finding_samples(run: "Run", asked: Any, answer: "RunFindings") -> tuple[Facts, Iterator[Any]]:
+    """The samples that show a finding: pairs of siblings of which the one with more of it (less, if it is punished) won
+    though it is no more correct, the earliest case, a counterexample; with prompt and response, cut in the middle.
+    """
     if not 1 <= asked.finding <= len(answer.findings):
         raise NotFound(f"no finding {asked.finding}: there are {len(answer.findings)}, from 1 on")
     finding, correct = answer.findings[asked.finding - 1], answer.correct
@@ -96,17 +97,13 @@ def reasons(finding: "Finding", correct: str) -> Iterator[tuple[str, str]]:
         yield read.counterexample, f"a counterexample: has {has}, and a worse reward than its siblings"
 
 
-FINDING_SAMPLES = tool_of(
-    "findings",
-    "The samples that show a finding: pairs of siblings of which the one with more of it (less, if it is punished) won "
-    "though it is no more correct, the earliest case, a counterexample; with prompt and response, cut in the middle.",
-    "samples",
-    _finding_samples,
-    ("finding", NUMBER),
-)._replace(name="finding_samples")
-
-
-def _gradient(_: "Run", __: Any, answer: "RunGradient") -> tuple[Facts, list[Any]]:
+@asks("gradient", "shares")
+def gradient(_: "Run", __: Any, answer: "RunGradient") -> tuple[Facts, list[Any]]:
+    """Where the gradient of the training samples came from: a sample pulls by the square of its advantage. Dead groups
+    (equal rewards), groups all right or all wrong that differ only by other parts of the reward (shaping_only), and
+    shares by environment, length and outcome, each with a filter for query: on_rewards without, on_std with the
+    division by the standard deviation of the group, recorded by the advantages of the trainer.
+    """
     if answer.note:
         raise NotFound(answer.note)
     most = sorted((step for step in answer.by_step if step.dead), key=lambda step: -step.dead)[:BINS]
@@ -124,31 +121,15 @@ def _gradient(_: "Run", __: Any, answer: "RunGradient") -> tuple[Facts, list[Any
     return facts, [{"by": by, **to_builtins(share)} for by, shares in cuts for share in shares]
 
 
-GRADIENT = tool_of(
-    "gradient",
-    "Where the gradient of the training samples came from: a sample pulls by the square of its advantage. Dead groups "
-    "(equal rewards), groups all right or all wrong that differ only by other parts of the reward (shaping_only), and "
-    "shares by environment, length and outcome, each with a filter for query: on_rewards without, on_std with the "
-    "division by the standard deviation of the group, recorded by the advantages of the trainer.",
-    "shares",
-    _gradient,
-)
-
-
-def _lint(_: "Run", __: Any, answer: "RunLint") -> tuple[Facts, list[Any]]:
+@asks("lint", "broken")
+def lint(_: "Run", __: Any, answer: "RunLint") -> tuple[Facts, list[Any]]:
+    """What is wrong with the samples: rules that are certain (is_certain), such as an advantage against the order of
+    the rewards, then those that need a look, each with a sentence, how many samples break it, and the ids of some.
+    Without a split, all splits count. Some rules read samples whole, `read` of them, spread evenly over the steps.
+    Rules that could not be checked have a reason.
+    """
     facts = {
         "samples": answer.samples, "discarded_among_them": answer.discarded, "read": answer.read,
         "checked": answer.checked, "unchecked": to_builtins(answer.unchecked),
     }  # fmt: skip
     return facts, to_builtins(answer.broken)
-
-
-LINT = tool_of(
-    "lint",
-    "What is wrong with the samples: rules that are certain (is_certain), such as an advantage against the order of "
-    "the rewards, then those that need a look, each with a sentence, how many samples break it, and the ids of some. "
-    "Without a split, all splits count. Some rules read samples whole, `read` of them, spread evenly over the steps. "
-    "Rules that could not be checked have a reason.",
-    "broken",
-    _lint,
-)

@@ -10,7 +10,7 @@ from msgspec import Meta
 from rolloupe.api.arguments import sample_query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.mcp.answer import Page, bounds_of, start_of
-from rolloupe.mcp.tools.base import RunArguments, Tool, run_of
+from rolloupe.mcp.tools.base import RunArguments, run_of, tool
 from rolloupe.questions import QUESTIONS, FirstStep, LastStep, UsualSplit
 from rolloupe.text import call_text, legible_parts
 
@@ -47,8 +47,11 @@ class QueryArguments(RunArguments, frozen=True, kw_only=True):
     ] = ()
 
 
+@tool
 def query(runs: "Runs", asked: QueryArguments) -> Page:
-    """List samples."""
+    """Lists samples of a part of the run, those that were discarded included: those that meet conditions, sorted, or
+    those that contain a text, with the places. `total` counts all that meet the conditions.
+    """
     needs_texts = bool(asked.text) or "derived." in asked.where + asked.sort
     run, start = run_of(runs, asked, texts=needs_texts), start_of(asked.cursor)
     if asked.text and (asked.sort != "index" or asked.descending):
@@ -98,15 +101,6 @@ def _search(run: "Run", asked: QueryArguments, start: int) -> Page:
     return Page({"order": "newest step first"}, rows(), "samples", start)
 
 
-QUERY = Tool(
-    "query",
-    "Lists samples of a part of the run, those that were discarded included: those that meet conditions, sorted, or "
-    "those that contain a text, with the places. `total` counts all that meet the conditions.",
-    QueryArguments,
-    query,
-)
-
-
 NEXT = {
     "findings": "what the reward pays for, and whether correctness follows",
     "finding_samples": "the samples that show one finding",
@@ -124,8 +118,11 @@ NAMES = 10
 """How many names are in one row."""
 
 
+@tool
 def summary(runs: "Runs", asked: RunArguments) -> Page:
-    """Describe a run, or list the runs if there are several."""
+    """Start here: the runs, or of one run its splits, steps, samples, rewards and the names of its metrics; and what
+    the other tools answer.
+    """
     start = start_of(asked.cursor)
     if not asked.run and len(runs) > 1:
         listed = [
@@ -154,15 +151,6 @@ def _contents(run: "Run") -> Iterator[dict[str, Any]]:
             yield {kind: known[start : start + NAMES]}
 
 
-SUMMARY = Tool(
-    "summary",
-    "Start here: the runs, or of one run its splits, steps, samples, rewards and the names of its metrics; and what "
-    "the other tools answer.",
-    RunArguments,
-    summary,
-)
-
-
 PIECE = 400
 """The characters of a whole turn in one row: this many fit even if all are escaped."""
 
@@ -177,8 +165,11 @@ class SampleArguments(RunArguments, frozen=True, kw_only=True):
     ] = ""
 
 
+@tool
 def sample(runs: "Runs", asked: SampleArguments) -> Page:
-    """Return a sample: its facts and turns, or the whole text of one turn. Raises `NotFound`."""
+    """One sample: reward, metrics, siblings, and its turns part by part, long texts cut in the middle. With `turn`,
+    the whole text of that turn. With `series`, that token series instead.
+    """
     run, start = run_of(runs, asked), start_of(asked.cursor)
     found: Sample = run.sample(asked.id)
     facts = {"id": asked.id, "turns": len(found.turns)}
@@ -229,12 +220,3 @@ def _series(run: "Run", asked: SampleArguments) -> dict[str, Any]:
     finite = [[value for value in values[low:high] if math.isfinite(value)] for low, high in bounds]
     means = [math.fsum(some) / len(some) if some else None for some in finite]
     return {"series": asked.series, "count": len(values), "from": [low for low, _ in bounds], "means": means}
-
-
-SAMPLE = Tool(
-    "sample",
-    "One sample: reward, metrics, siblings, and its turns part by part, long texts cut in the middle. With `turn`, the "
-    "whole text of that turn. With `series`, that token series instead.",
-    SampleArguments,
-    sample,
-)

@@ -29,21 +29,19 @@ if TYPE_CHECKING:
     from rolloupe.index import Library
 
 
-def has_display() -> bool:
-    """True if a browser can appear on the person's screen: not over SSH, not without a display."""
-    is_remote_shell = any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
-    is_desktop = sys.platform in ("darwin", "win32")
-    return not is_remote_shell and (is_desktop or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY"))))
-
-
 def open_page(address: str) -> None:
-    """Open an address in the background; some browsers' commands return only after the browser closes."""
+    """Open an address in the background; some browsers' commands return only after the browser closes.
+
+    Does nothing where no browser can appear on the person's screen: over SSH, or without a display.
+    """
 
     def open_browser() -> None:
         with contextlib.suppress(webbrowser.Error, OSError):
             webbrowser.open(address)
 
-    if has_display():
+    is_remote_shell = any(os.environ.get(name) for name in ("SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY"))
+    is_desktop = sys.platform in ("darwin", "win32")
+    if not is_remote_shell and (is_desktop or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))):
         threading.Thread(target=open_browser, name="browser", daemon=True).start()
 
 

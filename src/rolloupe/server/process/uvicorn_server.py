@@ -41,7 +41,7 @@ class Server(uvicorn.Server):
     """A server that ends its streams before it waits for its connections, and does not raise the signal again."""
 
     def __init__(self, app: App) -> None:
-        limited = SlowReaderLimit(app, lambda: self.server_state.connections)
+        limited = with_slow_reader_limit(app, lambda: self.server_state.connections)
         super().__init__(config_of(limited, TeamConnection if app.context.settings.team else Patient))
         self._context = app.context
 
@@ -84,26 +84,24 @@ def config_of(app: ASGIApp, connection: "type[Patient]") -> uvicorn.Config:
     )
 
 
-class SlowReaderLimit:
-    """Drops the connections that have been paused longest, if too many bytes wait for all clients."""
+def with_slow_reader_limit(app: ASGIApp, connections: Callable[[], Iterable[object]]) -> ASGIApp:
+    """Drop the connections that have been paused longest, if too many bytes wait for all clients."""
 
-    def __init__(self, app: ASGIApp, connections: Callable[[], Iterable[object]]) -> None:
-        self.app = app
-        self._connections = connections
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         async def send_within(message: Message) -> None:
             await send(message)
             if len(message.get("body", b"")) <= WATCHED_BYTES:
                 return
-            patients = [one for one in self._connections() if isinstance(one, Patient)]
+            patients = [one for one in connections() if isinstance(one, Patient)]
             unsent = sum(patient.unsent_bytes for patient in patients)
             for patient in sorted(patients, key=lambda patient: patient.paused_s):
                 if unsent > MAX_UNSENT_BYTES and patient.unsent_bytes > WATCHED_BYTES:
                     unsent -= patient.unsent_bytes
                     patient.transport.abort()
 
-        await self.app(scope, receive, send_within)
+        await app(scope, receive, send_within)
+
+    return answer
 
 
 class Patient(H11Protocol):

@@ -75,13 +75,10 @@ HEADERS = {
 }
 
 
-class Headers:
-    """Adds `HEADERS`, and `cache-control: no-store` unless a reply sets its caching. Passes on nothing but HTTP."""
+def with_headers(app: ASGIApp) -> ASGIApp:
+    """Add `HEADERS`, and `cache-control: no-store` unless a reply sets its caching. Passes on nothing but HTTP."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1008})
         if scope["type"] != "http":
@@ -94,7 +91,9 @@ class Headers:
                 headers.setdefault("cache-control", "no-store")
             await send(message)
 
-        await self.app(scope, receive, send_with_headers)
+        await app(scope, receive, send_with_headers)
+
+    return answer
 
 
 HOST = re.compile(r"(\[[0-9A-Fa-f:.]{2,45}\]|[A-Za-z0-9_.-]{1,253})(:[0-9]{1,5})?")

@@ -22,7 +22,7 @@ from rolloupe.server.people import PERSON, Refused, Team
 from rolloupe.server.security.auth import same
 from rolloupe.server.security.layers import Hosts, Layer, Limits, Origins, bearer, refusal
 from rolloupe.server.settings import Settings
-from rolloupe.server.team.senders import LoginPages, OidcLogin
+from rolloupe.server.team.senders import OidcLogin
 from rolloupe.server.threads import QUOTAS, Quotas
 
 EVENTS = "/api/events"
@@ -169,7 +169,7 @@ def team_layers(app: ASGIApp, settings: Settings, team: Team, context: Context) 
     bounds = Bounds(Limits(app), team.rate)
     people: ASGIApp = Layer(bounds, partial(refuse_strangers, team))
     if isinstance(team.senders, OidcLogin):
-        people = LoginPages(people, team.senders)
+        people = team.senders.before(people)
     named = Hosts(Origins(people, settings.cors), settings, "--public-url https://")
 
     def gauges() -> dict[str, float]:

@@ -159,8 +159,15 @@ class OidcLogin:
             raise Refused(401, "nobody is logged in", AGAIN)
         return checked_name(name.encode())
 
-    async def answer(self, scope: Scope, receive: Receive) -> Response | None:
-        """Answer a request that belongs to a login; None for every other request."""
+    def before(self, app: ASGIApp) -> ASGIApp:
+        """Return an app that answers requests that belong to a login, and passes on all others."""
+
+        async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+            await (await self._answer(scope, receive) or app)(scope, receive, send)
+
+        return answer
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Response | None:
         path, query = scope["path"], scope["query_string"].decode("latin-1")
         if scope["method"] != "GET":
             return None
@@ -238,17 +245,6 @@ class OidcLogin:
 
 SIGNED = ("RS", "ES", "PS", "Ed")
 """First letters of the signature algorithms whose signatures only the provider can make."""
-
-
-class LoginPages:
-    """Answers requests that belong to a login, and sends a browser without one to the provider."""
-
-    def __init__(self, app: ASGIApp, login: OidcLogin) -> None:
-        self.app = app
-        self.login = login
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await (await self.login.answer(scope, receive) or self.app)(scope, receive, send)
 
 
 def local_place(place: str) -> str:

@@ -38,7 +38,7 @@ class TokenPane(LinePane):
         self.scale = TokenScale("linear", 0.0, 0.0)
         self._rows: list[tuple[int, int]] = []
         self._tints: list[str] = []
-        self._furthest: list[int] = []
+        self.furthest: list[int] = []
 
     def show(self, tokens: TokenSheet | None, *, keeps_place: bool = False) -> None:
         """Show the tokens of a sample, tinted by the same series if it has that. The cursor stays if the sample is the
@@ -47,11 +47,11 @@ class TokenPane(LinePane):
         self.tokens = tokens
         first, total = (tokens.first, tokens.page.total) if tokens else (0, 1)
         self.cursor = max(first, min(self.cursor, total - 1)) if keeps_place else first
-        furthest = [token for token in self._furthest if keeps_place and token < total]
+        furthest = [token for token in self.furthest if keeps_place and token < total]
         self.break_lines()
         if tokens is not None:
             self.tint(self.series if self.series in tokens.names else next(iter(tokens.names), ""))
-            self._furthest = furthest
+            self.furthest = furthest
         if not keeps_place:
             self.scroll_to(0, 0, animate=False)
 
@@ -60,18 +60,12 @@ class TokenPane(LinePane):
         self.changed()
 
     def tint(self, name: str) -> None:
-        self.series, self._furthest, self._tints = name, [], []
+        self.series, self.furthest, self._tints = name, [], []
         if self.tokens is not None and name:
             self.scale = self.tokens.scale(name)
             self._tints = views.tints(self.scale, self.scale.strengths(self.tokens.values(name)))
         self.refresh()
         self.post_message(self.Changed())
-
-    def next_series(self) -> None:
-        names = self.tokens.names if self.tokens else []
-        if names:
-            now = names.index(self.series) if self.series in names else -1
-            self.tint(names[(now + 1) % len(names)])
 
     def count(self) -> int:
         return len(self._rows)
@@ -97,12 +91,6 @@ class TokenPane(LinePane):
         first = self.tokens.first if self.tokens else 0
         starts = [start for start, _ in self._rows]
         return max(0, int(np.searchsorted(starts, token - first, side="right")) - 1)
-
-    def go_to_furthest(self) -> None:
-        """Go to the token whose value is furthest from 0, a ratio from 1, then to the next."""
-        if self.tokens is not None and self.series:
-            self._furthest = self._furthest or views.by_size(self.tokens, self.series)
-            self.go_to(self._furthest.pop(0))
 
     def line(self, by: int) -> None:
         if self.tokens is not None:
@@ -209,10 +197,17 @@ class TokensScreen(BackScreen[None]):
         self.pane.go_to(self.pane.cursor + by)
 
     def action_next_series(self) -> None:
-        self.pane.next_series()
+        pane = self.pane
+        if names := pane.tokens.names if pane.tokens else []:
+            now = names.index(pane.series) if pane.series in names else -1
+            pane.tint(names[(now + 1) % len(names)])
 
     def action_furthest(self) -> None:
-        self.pane.go_to_furthest()
+        """Go to the token whose value is furthest from 0, a ratio from 1, then to the next."""
+        pane = self.pane
+        if pane.tokens is not None and pane.series:
+            pane.furthest = pane.furthest or views.by_size(pane.tokens, pane.series)
+            pane.go_to(pane.furthest.pop(0))
 
     def action_update(self) -> None:
         tokens = self.pane.tokens
