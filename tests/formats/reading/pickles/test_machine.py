@@ -360,8 +360,10 @@ COLLIDING = {
     "dict": b"}(" + b"".join(pickle.dumps(one, 2)[2:-1] + b"N" for one in SAME_HASH) + b"u.",
     "set": b"\x8f(" + b"".join(pickle.dumps(one, 2)[2:-1] for one in SAME_HASH) + b"\x90.",
     "frozenset": b"(" + b"".join(pickle.dumps(one, 2)[2:-1] for one in SAME_HASH) + b"\x91.",
-    "call of a set": dumps(Call("builtins.set", SAME_HASH)),
-    "call of a dict": dumps(Call("collections.OrderedDict", [(one, None) for one in SAME_HASH])),
+    "call of a set": b"cbuiltins\nset\n" + pickle.dumps(SAME_HASH, 2)[2:-1] + b"\x85R.",
+    "call of a dict": b"ccollections\nOrderedDict\n"
+    + pickle.dumps([(one, None) for one in SAME_HASH], 2)[2:-1]
+    + b"\x85R.",
 }
 
 
