@@ -73,7 +73,7 @@ test-scale: build/scale/.made build/stores/.made dev postgres  ## a real Ray clu
 check:
 	@$(MAKE) --no-print-directory -j3 $(SYNC) python-tests types lint contracts web-tests
 
-lint: dev  ## ruff, oxlint and prettier
+lint: dev  ## ruff, oxlint and oxfmt
 	$(PY) -m ruff check .
 	$(PY) -m ruff format --check .
 	$(NPM) run --silent lint
@@ -95,7 +95,7 @@ python-tests: dev browser  ## pytest, which opens the page in Chromium as well; 
 pytest:
 	ROLLOUPE_BROWSER=required $(PY) -m pytest -n $(WORKERS) --dist worksteal -m '$(MARKS)' $(ARGS)
 
-format: dev  ## put the code into its form: ruff for Python, prettier for the browser app
+format: dev  ## put the code into its form: ruff for Python, oxfmt for the browser app
 	$(PY) -m ruff check --fix .
 	$(PY) -m ruff format .
 	$(NPM) run --silent format

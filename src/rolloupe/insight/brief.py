@@ -156,8 +156,8 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> EvaluationChange | None:
     values = np.array([step.score if is_score else step.pass_at[0] for step in known], float)
     unit, shown = ("", figure) if is_score else (" correct", percent)
     if deviation is None:
-        pooled = float((values * counts).sum() / counts.sum())
-        deviation = sqrt(max(pooled * (1 - pooled), 0.0))
+        pooled = (float((values * counts).sum()) + 1) / (float(counts.sum()) + 2)  # none right leaves doubt too
+        deviation = sqrt(pooled * (1 - pooled))
     windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
     (early, late), begin, change = windows.ends, known[0].step, windows.change
     paired, over = paired_change(run, summary.split, by_score=is_score), windows.over

@@ -24,7 +24,8 @@ export interface Differing extends Omit<DiffPiece, "text"> {
 }
 
 export type Difference =
-  { first: Differing[]; second: Differing[]; by: "words" | "sentences"; share: number } | { refused: string };
+  | { first: Differing[]; second: Differing[]; by: "words" | "sentences"; share: number }
+  | { refused: string };
 
 const LIMIT_MS = 3000;
 /** Scripts without spaces between words: each of their characters counts as a word. */
