@@ -22,7 +22,7 @@ from typing import Any
 from rolloupe import text
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, beginning, list_document, members_before, unpacked
-from rolloupe.formats.reading.files import files, is_one_file, links_of, plain_name, source_at, while_unchanged
+from rolloupe.formats.reading.files import files_at, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.tables.zip_archives import Members
@@ -65,13 +65,8 @@ class InspectLogs(NumberedFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each file is a run."""
-        links = link_root or str(path.resolve())
-        if is_one_file(path):
-            listed = [Location(str(path), str(path))] if plain_name(path.name).endswith(self.suffixes) else []
-        else:
-            listed = [entry.location for entry in files(str(path), links, self.suffixes)]
         runs = []
-        for place in listed:
+        for place in files_at(path, link_root or str(path.resolve()), self.suffixes):
             if (spec := _spec(place)) is not None:
                 words = (parsers.name(spec.get("task")), os.path.basename(parsers.name(spec.get("model")) or ""))
                 links = "" if place.root == place.path else place.root

@@ -353,10 +353,8 @@ class DocumentRows(AnyRows):
             key = source.location, place, run.reading.fields
             whole = _prepared.get_or_make(key, lambda: self._whole(run, source, locator), lambda _: locator.length)
             return self.part_of(run, source, locator, whole)
-        except Unusable as error:
-            raise changed(source, locator.start, str(error)) from None
-        except OSError as error:
-            raise changed(source, locator.start, error.strerror or str(error)) from None
+        except (Unusable, OSError) as error:
+            raise changed(source, locator.start, getattr(error, "strerror", None) or str(error)) from None
 
     def _whole(self, run: RunInfo, source: Source, locator: Locator) -> Record:
         """The prepared record at a place. Raises `Unusable`, and `SourceChanged`."""

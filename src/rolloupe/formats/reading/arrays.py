@@ -212,10 +212,8 @@ def _elements(data: bytes) -> list[Any] | None:
     """Read an array with integers too large for a float; None for anything else."""
     if b'"' in data:
         return None
-    elements: list[Any] | None = None
-    with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
-        elements = _decode(data)
-    if elements is None:
-        with contextlib.suppress(ValueError, RecursionError):
-            elements = json.loads(data.decode())
-    return elements
+    for decode in (_decode, json.loads):
+        with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
+            elements: list[Any] = decode(data)
+            return elements
+    return None

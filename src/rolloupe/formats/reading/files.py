@@ -211,6 +211,13 @@ def files(folder: str, link_root: str, suffixes: tuple[str, ...] = JSONL) -> lis
     return _view_or_nothing(folder, link_root).files(suffixes).copy()
 
 
+def files_at(path: Path, link_root: str, suffixes: tuple[str, ...] = JSONL) -> list[Location]:
+    """List the file that a person named, or the files of a folder, by their suffixes: see `files`."""
+    if is_one_file(path):
+        return [alone(path)] if plain_name(path.name).endswith(suffixes) else []
+    return [entry.location for entry in files(str(path), link_root, suffixes)]
+
+
 def file_of(folder: str, name: str, link_root: str) -> Location | None:
     """Return the location of the file of that name, compressed or not; None without a readable one."""
     entry = _view_or_nothing(folder, link_root).plain.get(name)

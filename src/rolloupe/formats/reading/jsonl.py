@@ -145,18 +145,13 @@ class JsonlFormat(RecordFormat):
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
     ) -> Iterator[SampleTokens | Problem]:
         """See `Format`: reads the file once, from the first place to the last."""
-        if places:
-            yield from _read_in_order(source, places, self.reading_tokens(run, source, annotations))
+        return _read_in_order(source, places, self.reading_tokens(run, source, annotations))
 
     def samples_in_order(
         self, run: RunInfo, source: Source, places: Sequence[Locator], annotate: Annotate
     ) -> Iterator[Sample | Problem]:
         """`samples_at` for a format whose samples are complete lines: reads the file once."""
-
-        def read(data: bytes, place: Locator) -> Sample:
-            return self._sample(run, source, data, place, annotate)
-
-        yield from _read_in_order(source, places, read)
+        return _read_in_order(source, places, lambda data, place: self._sample(run, source, data, place, annotate))
 
     def reading_tokens(
         self, run: RunInfo, source: Source, annotations: Annotations,  # noqa: ARG002

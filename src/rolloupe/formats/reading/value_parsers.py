@@ -9,7 +9,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.model import Locator, Part, Sample, SampleRow, Status, Turn
@@ -384,7 +384,7 @@ def prompt_turns(value: object) -> list[Turn]:
         return text.from_messages(value)
     if isinstance(value, str):
         return text.split_prompt(value) if value else []
-    return [] if value is None else [_as_json("user", value)]
+    return [] if value is None else [_as_json("user", "prompt", value)]
 
 
 def response_turns(value: object, prompt: object = None) -> list[Turn]:
@@ -394,11 +394,7 @@ def response_turns(value: object, prompt: object = None) -> list[Turn]:
         return text.from_messages(value, origin="response")
     if isinstance(value, str):
         return text.split_response(value, prompt=prompt if isinstance(prompt, str) else "")
-    if value is None:
-        return []
-    turn = _as_json("assistant", value)
-    turn.origin = "response"
-    return [turn]
+    return [] if value is None else [_as_json("assistant", "response", value)]
 
 
 def row_of(
@@ -441,5 +437,5 @@ def sample_with(row: SampleRow, locator: Locator, turns: list[Turn], **facts: An
     return Sample(key=row.key, row=row, locator=locator, turns=turns, **(texts | facts))
 
 
-def _as_json(role: str, value: Any) -> Turn:
-    return Turn(role=role, parts=[Part(kind="json", text=as_text(value))])
+def _as_json(role: str, origin: Literal["prompt", "response"], value: Any) -> Turn:
+    return Turn(role=role, origin=origin, parts=[Part(kind="json", text=as_text(value))])

@@ -222,12 +222,7 @@ class Conversations(OwnNames, jsonl.JsonlFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:  # noqa: ARG002
         links = "" if files.is_one_file(path) else link_root or str(path.resolve())
-        listed = (
-            [files.alone(path)]
-            if files.is_one_file(path)
-            else [entry.location for entry in files.files(str(path), links)]
-        )
-        listed = [place for place in listed if files.plain_name(place.path).endswith(LINES)]
+        listed = files.files_at(path, links, (LINES,))
         records = peek.first_records(listed)
         if not records or not all(map(self.fits, records)):
             return []

@@ -452,7 +452,7 @@ class StepLog:
         except FileNotFoundError:  # it disappeared after it was listed: the next poll notices
             return {}
         except (OSError, Unusable) as error:
-            reason = (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+            reason = getattr(error, "strerror", None) or str(error)
         except Exception as error:  # a defect of this code must not cost the rows
             reason = defect(error)
         name = os.path.join(os.path.dirname(self._source.name), os.path.basename(tree.path))

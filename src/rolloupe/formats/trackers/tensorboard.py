@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rolloupe.formats.base import changed
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import alone, cause_of, files, is_one_file, links_of, source_at, while_unchanged
+from rolloupe.formats.reading.files import cause_of, files_at, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.trackers.tensorboard import EventText, TaggedValue, event_texts, is_event_file, texts_at
 from rolloupe.formats.trackers.samples import LoggedSample, Placed, TrackerSamples, split_named
 from rolloupe.model import Location, Locator, RunInfo, Source
@@ -72,9 +72,7 @@ class TensorBoard(TrackerSamples):
 
 
 def _event_files(path: Path, links: str) -> list[Location]:
-    if is_one_file(path):
-        return [alone(path)] if is_event_file(path.name) else []
-    return [entry.location for entry in files(str(path), links, ("",)) if is_event_file(entry.name)]
+    return [place for place in files_at(path, links, ("",)) if is_event_file(os.path.basename(place.path))]
 
 
 def _beginning_state(location: Location) -> tuple[int, int]:

@@ -12,8 +12,7 @@ from msgspec.structs import replace
 
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import NumberedFormat, unpacked
-from rolloupe.formats.reading.files import alone, is_one_file, links_of, source_at, while_unchanged
-from rolloupe.formats.reading.files import files as files_in
+from rolloupe.formats.reading.files import files_at, is_one_file, links_of, source_at, while_unchanged
 from rolloupe.formats.reading.records import Record, References, Unusable
 from rolloupe.formats.reading.trackers import sqlite
 from rolloupe.formats.reading.trainer_files import merged_metrics
@@ -57,13 +56,9 @@ class Tviz(NumberedFormat):
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002
         """See `Format`: each run of a database is one."""
-        links = link_root or str(path.resolve())
-        if is_one_file(path):
-            listed, links = [alone(path)] if path.suffix in sqlite.ENDINGS else [], ""
-        else:
-            listed = [entry.location for entry in files_in(str(path), links, sqlite.ENDINGS)]
+        links = "" if is_one_file(path) else link_root or str(path.resolve())
         found = []
-        for place in filter(sqlite.is_database, listed):
+        for place in filter(sqlite.is_database, files_at(path, links, sqlite.ENDINGS)):
             run = self._run_at(Path(place.path), "a run in a database of tviz", links)
             found += [replace(run, name=stored.name or run.name, within=stored.id) for stored in stored_runs(place)]
         return found

@@ -34,7 +34,7 @@ class Writer:
         return {"rows of trainer metrics": len(rows)}
 
     def report(self, split: str, step: int, files: Mapping[str, bytes]) -> None:
-        """Write a step's logs as they are, by kind, instead of derived ones: see `formats.HasReports`."""
+        """Write a step's logs as they are, by kind, instead of derived ones: see `Format.report_files`."""
         raise NotImplementedError
 
     def keep(self, config: Mapping[str, Any], checkpoints: Sequence[Checkpoint], code_diff: str) -> Left:

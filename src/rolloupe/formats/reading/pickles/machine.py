@@ -1,7 +1,8 @@
 """The machine that follows the opcodes of a pickle, of protocols 2 to 5, and makes data.
 
-Source of the opcodes: Python's `pickletools`; PyTorch writes protocol 2. Steps, memory and time are bounded: each
-step makes at most one value, long texts and lists of numbers stay in the file, and steps do not become slower.
+Source of the opcodes: Python's `pickletools`; PyTorch writes protocol 2. Opcodes for values outside of the pickle, in
+buffers or in a registry of the writer, are unknown here. Steps, memory and time are bounded: each step makes at most
+one value, long texts and lists of numbers stay in the file, and steps do not become slower.
 """
 
 import struct
@@ -196,10 +197,6 @@ VALUES: Final[dict[int, Callable[[Machine], Any]]] = {
     0x81: lambda machine: machine.call(*machine.pop(2)),
     0x92: _new_object_with_names,
     ord("Q"): lambda machine: machine.persistent(machine.stack.pop()),
-    # Names by their numbers in a registry of the writer.
-    0x82: lambda machine: values.Name(f"copyreg extension {machine.number('<B')}"),
-    0x83: lambda machine: values.Name(f"copyreg extension {machine.number('<H')}"),
-    0x84: lambda machine: values.Name(f"copyreg extension {machine.number('<i')}"),
 }
 """The opcodes that put a value onto the stack: each function returns the value."""
 
@@ -260,10 +257,6 @@ def _protocol(machine: Machine) -> None:
         raise values.UnreadablePickle(f"a pickle of protocol {version}, and 5 is the last one known here")
 
 
-def _next_buffer(_: Machine) -> None:
-    raise values.UnreadablePickle("its values lie outside of the pickle: not read")
-
-
 ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {
     ord("("): _mark,
     ord("a"): lambda machine: _extend(machine, machine.pop(1)),
@@ -279,7 +272,5 @@ ACTIONS: Final[dict[int, Callable[[Machine], object]]] = {
     ord("b"): lambda machine: fill(machine.stack[-2], machine.stack.pop()),
     0x80: _protocol,
     0x95: lambda machine: machine.number("<Q"),  # the length of a frame
-    0x97: _next_buffer,
-    0x98: lambda machine: machine.stack[-1],  # a read-only buffer
 }
 """The opcodes that change values on the stack, or the memo."""
