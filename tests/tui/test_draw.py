@@ -17,7 +17,7 @@ from rolloupe.tui.run.session import ListPlace, RunState
 from rolloupe.tui.screens import find
 from rolloupe.tui.screens.find import places_in
 from rolloupe.tui.screens.findings import row_of_finding
-from rolloupe.tui.views.samples import Marks, TextBlock, as_text, as_value, flowed, run_line, spark_place, step_at
+from rolloupe.tui.views.samples import Marks, TextBlock, as_text, flowed, run_line, spark_place, step_at
 
 
 def test_a_row_of_blocks_keeps_the_lowest_and_the_highest_value() -> None:
@@ -84,8 +84,6 @@ def test_the_height_of_a_block_is_a_share_of_a_whole() -> None:
 def test_numbers_that_json_lacks_have_one_spelling() -> None:
     values = {"a": math.inf, "b": [math.nan, -math.inf], "c": None}
     assert json.loads(as_text(values)) == {"a": math.inf, "b": [ANY, -math.inf], "c": None} and "NaN" in as_text(values)
-    assert [as_value(one) for one in ("Infinity", "-Infinity", 2.0, None)] == [math.inf, -math.inf, 2.0, None]
-    assert as_value("Infinity", is_text=True) == "Infinity"
 
 
 @pytest.mark.parametrize(

@@ -103,8 +103,16 @@ def _far(word: str) -> "re.Match[str] | None":
 
 def run(far: FarCommand) -> int:
     """Run the command and return its exit code. Raises `UnreadablePath` where SSH itself fails."""
-    if "output" in far.values:
-        return _save(far, str(far.values["output"]))
+    if "output" in far.values:  # a command that writes a file: it is written here
+        from rolloupe.storage.atomic import replacing
+
+        output = str(far.values["output"])
+        if output.endswith("/"):
+            raise BadQuery(f"a folder of files does not come over SSH: name a file, or write it there: ssh {far.host}")
+        with replacing(own_place(output)) as file:
+            if code := _print(far._replace(values={**far.values, "output": "-"}), ("stderr",), stdout=file):
+                raise click.exceptions.Exit(code)
+        return 0
     if far.command.name == "tui" or far.values.get("in_terminal"):
         return _checked(far.host, _start(["ssh", "-t", far.host, line_of(["tui", *written(far)[1:]])]).wait())
     if far.command.name != "view":
@@ -163,18 +171,6 @@ def _pieces(source: IO[bytes]) -> Iterator[str]:
     with source:
         while piece := source.readline(PIECE_BYTES):
             yield piece.replace(b"\r\n", b"\n").decode("utf-8", "replace")
-
-
-def _save(far: FarCommand, output: str) -> int:
-    """Run a remote command that writes a file, and write the file here."""
-    from rolloupe.storage.atomic import replacing
-
-    if output.endswith("/"):
-        raise BadQuery(f"a folder of files does not come over SSH: name a file, or write it there: ssh {far.host}")
-    with replacing(own_place(output)) as file:
-        if code := _print(far._replace(values={**far.values, "output": "-"}), ("stderr",), stdout=file):
-            raise click.exceptions.Exit(code)
-    return 0
 
 
 def view_there(far: FarCommand) -> int:

@@ -94,7 +94,10 @@ class Context:
         """Return the run that the address names, once it is open; `judged`, or if its filter, order or columns name
         the judgements of its sender, with these. Raises `NotFound`.
         """
-        run, parameters = await self._run(request), request.query_params
+        runs, run_id, parameters = await self.runs(request), request.path_params["run"], request.query_params
+        while runs.is_searching and runs.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
+            await asyncio.sleep(SEARCH_S)
+        run = runs.run(run_id)
         scope = SampleQuery(where=conditions(parameters.get("where", "")), sort=parameters.get("sort", ""))
         if judged or judgements_in(scope, parameters.getlist("column")):
             (run,) = await self.judged(request, [run])
@@ -104,12 +107,6 @@ class Context:
         """Return runs with the judgements of the sender of a request."""
         state = await self.state(request)
         return await self.threads.query(lambda: [with_judgements(run, state) for run in runs])
-
-    async def _run(self, request: Request) -> OpenRun:
-        runs, run_id = await self.runs(request), request.path_params["run"]
-        while runs.is_searching and runs.find(run_id) is None:  # noqa: ASYNC110 - a thread finds it
-            await asyncio.sleep(SEARCH_S)
-        return runs.run(run_id)
 
     async def state(self, request: Request) -> State:
         """Return the state as the sender of a request sees it."""

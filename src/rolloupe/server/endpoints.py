@@ -24,24 +24,20 @@ from rolloupe.wire import encoding
 Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def of_run(make: Callable[[OpenRun, QueryParams], Made]) -> Endpoint:
+def of_run(make: Callable[[OpenRun, QueryParams], Made], *, is_cached: bool = True) -> Endpoint:
     """Return the endpoint of an answer that is the same until the run changes."""
 
     async def endpoint(request: Request) -> Response:
         context, run = context_of(request), await context_of(request).run(request)
-        return await context.replies.answer(request, run.version, partial(make, run, request.query_params))
+        version, work = run.version, partial(make, run, request.query_params)
+        replies = context.replies
+        return await (replies.answer(request, version, work) if is_cached else replies.fresh(request, work))
 
     return endpoint
 
 
-def of_run_now(make: Callable[[OpenRun, QueryParams], Made]) -> Endpoint:
-    """Return the endpoint of an answer that depends on more than the run's version, such as the trainer's files."""
-
-    async def endpoint(request: Request) -> Response:
-        context, run = context_of(request), await context_of(request).run(request)
-        return await context.replies.fresh(request, partial(make, run, request.query_params))
-
-    return endpoint
+of_run_now = partial(of_run, is_cached=False)
+"""The same for an answer that depends on more than the run's version, such as the trainer's files."""
 
 
 def of_runs_now(make: Callable[[Runs, QueryParams], Made]) -> Endpoint:

@@ -165,11 +165,6 @@ class VisibleRuns:
 Runs: TypeAlias = Library | VisibleRuns
 
 
-def who_sees_alike(person: Person | None) -> tuple[str, ...]:
-    """Return a key that people who see the same runs share; with rules, each person has a separate key."""
-    return (person.name,) if person is not None and person.access.now.rules else ()
-
-
 def may_see(person: Person, run: OpenRun, *, is_fresh: bool = False) -> bool:
     """True if a person may see a run: every place where it lies, by its name and behind links."""
     if not person.access.now.rules:

@@ -89,7 +89,9 @@ class Running:
             self._new_hits += [to_wire.search_hit(run.id, hit) for hit in found.hits[:room]]
             some = found.transcripts[: self._transcripts_left]
             self._transcripts_left -= len(some)
-            self._new_transcripts += [to_wire.transcript_hit(run.id, one) for one in some]
+            self._new_transcripts += [
+                encoding.record_from(TranscriptHit, one, run=run.id, snippets=[*one.snippets]) for one in some
+            ]
             new: list[Hit | FoundRow] = [*found.hits, *found.rows]
             self._hits += [(run.id, search, one) for one in new[: max(0, LISTED - len(self._hits))]]
 

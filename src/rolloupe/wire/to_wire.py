@@ -16,11 +16,11 @@ from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
 from rolloupe.query import Group, policy, prompt_word
-from rolloupe.query.search import Hit, Transcript
+from rolloupe.query.search import Hit
 from rolloupe.text import images
 from rolloupe.wire.encoding import Number, is_finite, number, plain, record_from
 from rolloupe.wire.samples import Fact, GroupItem, PartView, Reference, SampleReply, SeriesInfo, SourceInfo, TurnView
-from rolloupe.wire.session import SearchHit, TranscriptHit
+from rolloupe.wire.session import SearchHit
 
 MAX_GROUP_IDS = 1000
 
@@ -51,11 +51,6 @@ def cell(value: float | str | None) -> Number:
 def search_hit(run_id: str, hit: Hit) -> SearchHit:
     """Return a sample that contains the text."""
     return record_from(SearchHit, hit.sample, run=run_id, snippets=[*hit.snippets], more=hit.more)
-
-
-def transcript_hit(run_id: str, hit: Transcript) -> TranscriptHit:
-    """Return a conversation of a report that contains the text."""
-    return record_from(TranscriptHit, hit, run=run_id, snippets=[*hit.snippets])
 
 
 def sample_reply(
@@ -93,22 +88,22 @@ def sample_reply(
     )
 
 
-def facts(sample: Sample) -> list[Fact]:
-    """Return every sample metric and tag, and further values of the framework, labelled."""
+def named_facts(sample: Sample) -> Iterator[tuple[str, str, float | str | None, str]]:
+    """Yield kind, name, value and label of every sample metric and tag, and of further values of the framework."""
     row = sample.row
     whole = {"label": bool(sample.label), "ref_response": bool(sample.ref_turns)}  # tags that repeat their beginnings
     tags = {name: value for name, value in row.tags.items() if not whole.get(name)}
     kinds: dict[str, Mapping[str, float | str]] = {"metric": row.metrics, "tag": tags, "own": sample.facts}
-    recorded = [
-        Fact(name=name, kind=kind, value=cell(value))
-        for kind, values in kinds.items()
-        for name, value in values.items()
-    ]
-    derived = [
-        Fact(name=f"{PREFIX}{name}", kind="derived", value=cell(value), label=METRICS[name].label)
-        for name, value in values_of_sample(row).items()
-    ]
-    return recorded + derived
+    for kind, values in kinds.items():
+        yield from ((kind, name, value, "") for name, value in values.items())
+    for name, derived in values_of_sample(row).items():
+        yield "derived", f"{PREFIX}{name}", derived, METRICS[name].label
+
+
+def facts(sample: Sample) -> list[Fact]:
+    """Return the facts of a sample as records."""
+    every = named_facts(sample)
+    return [Fact(kind=kind, name=name, value=cell(value), label=label) for kind, name, value, label in every]
 
 
 def reference(sample: Sample) -> Reference | None:

@@ -1,7 +1,7 @@
 """A page of tokens as bytes: a JSON header, then the arrays as in memory. docs/tokens-wire.md has the layout."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +28,8 @@ NO_LOSS = RunLoss(rule="", read_from="")
 """The loss of a run whose configuration does not name one."""
 
 
-class _Column(NamedTuple):
-    """An array and its place in the header."""
-
-    kind: str
-    name: str
-    values: NDArray[Any]
+_Column = tuple[str, str, NDArray[Any]]
+"""The kind of an array, its name and its values."""
 
 
 def encoded(
@@ -52,7 +48,7 @@ def encoded(
             part = slice(page.start, page.stop)
             coefficients = update[1].coefficients[part].astype(of_series, copy=False)
             effects = update[1].effects[part].astype(of_effects, copy=False)
-            columns = [_Column("update", "coefficients", coefficients), _Column("update", "effects", effects)]
+            columns = [("update", "coefficients", coefficients), ("update", "effects", effects)]
     arrays, offset = [], 0
     for kind, name, values in columns:
         array = TokenArray(kind=kind, name=name, dtype=values.dtype.str[1:], offset=offset, length=len(values))
@@ -135,12 +131,12 @@ def _padded(size_bytes: int) -> int:
 def _columns(page: TokenPage, of_series: str) -> Iterator[_Column]:
     if page.ids is not None:
         fits = not len(page.ids) or bool((np.abs(page.ids) < INT32).all())
-        yield _Column("ids", "ids", page.ids.astype("<i4" if fits else "<f8"))
+        yield ("ids", "ids", page.ids.astype("<i4" if fits else "<f8"))
     for name, places in page.spans._asdict().items():
-        yield _Column("span", name, places.astype("<i4", copy=False))
+        yield ("span", name, places.astype("<i4", copy=False))
     if page.strings is not None:  # one text in UTF-8, and the end of each string in it
         pieces = [string.encode("utf-8", "replace") for string in page.strings]
-        yield _Column("text", "bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
-        yield _Column("text", "ends", np.cumsum([*map(len, pieces)], dtype="<u4"))
+        yield ("text", "bytes", np.frombuffer(b"".join(pieces), dtype=np.uint8))
+        yield ("text", "ends", np.cumsum([*map(len, pieces)], dtype="<u4"))
     for name, values in page.series.items():
-        yield _Column("series", name, values.astype(of_series, copy=False))
+        yield ("series", name, values.astype(of_series, copy=False))

@@ -1,7 +1,6 @@
 """`rolloupe compare`: say which of two runs earns the higher reward, and how sure that is."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -12,9 +11,6 @@ from rolloupe.cli.terminal import tell, tell_json
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
-
-if TYPE_CHECKING:
-    from rolloupe.api import Run, Runs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +49,14 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
       rolloupe compare RUNS_DIR --steps 100:200  # All seeds of two recipes, over some steps
       rolloupe compare RUNS_DIR --run a --run b --json | jq .difference  # For a program
     """
-    from rolloupe.api import compare_rewards
+    from rolloupe.api import compare_rewards, sides_of
 
     with opened(place) as runs:
-        first, second = _sides(runs, asked.ids)
+        try:
+            first, second = sides_of([runs.run(run_id) for run_id in asked.ids] or [*runs])
+        except BadQuery as error:
+            names = ", ".join(run.id for run in runs[:20])
+            raise BadQuery(f"{error}. Next: --run A --run B. The runs are {names}") from None
         low, high = asked.steps or (None, None)
         found = compare_rewards(first, second, split=asked.split, step_min=low, step_max=high)
         if asked.as_json:
@@ -64,13 +64,3 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
         else:
             tell(found.text)
         return OK if found.difference is not None else NOTHING
-
-
-def _sides(runs: "Runs", ids: tuple[str, ...]) -> "list[list[Run]]":
-    from rolloupe.api import sides_of
-
-    try:
-        return sides_of([runs.run(run_id) for run_id in ids] if ids else [*runs])
-    except BadQuery as error:
-        names = ", ".join(run.id for run in runs[:20])
-        raise BadQuery(f"{error}. Next: --run A --run B. The runs are {names}") from None

@@ -67,7 +67,14 @@ def doctor(asked: DoctorOptions, place: RunPaths) -> int:
     with progress.looking():
         report = examine(place)
     if asked.as_json:
-        tell_json(_record(report), indent=2)
+        facts = {
+            "runs": [_record_of_run(run) for run in report.runs],
+            "notes": [{"path": note.path, "reason": note.reason} for note in report.notes],
+            "not_looked_at": report.not_looked_at(),
+            "index": {"path": report.index_dir, "bytes": report.index_bytes},
+            "versions": versions(),
+        }
+        tell_json(facts, indent=2)
     else:
         _print(report, None if asked.show_all else SHOWN)
     missing = report.not_looked_at()
@@ -223,16 +230,6 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             found[name] = "missing"
     return {**found, "system": platform.platform()}
-
-
-def _record(report: Diagnosis) -> dict[str, Any]:
-    return {
-        "runs": [_record_of_run(run) for run in report.runs],
-        "notes": [{"path": note.path, "reason": note.reason} for note in report.notes],
-        "not_looked_at": report.not_looked_at(),
-        "index": {"path": report.index_dir, "bytes": report.index_bytes},
-        "versions": versions(),
-    }
 
 
 def _record_of_run(run: RunDiagnosis) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rolloupe.server.settings import STATE_DIR
 
 if TYPE_CHECKING:
     from rolloupe.api import Run
-    from rolloupe.insight.findings import Finding, RunFindings
+    from rolloupe.insight.findings import RunFindings
     from rolloupe.state.decisions import FindingAside
 
 
@@ -102,19 +102,15 @@ def _print(run: "Run", answer: "RunFindings", aside: Mapping[str, "FindingAside"
     tell(f"{run.id}: {answer.note}" if names_run else answer.note)
     shown = [finding for finding in answer.findings if finding.name not in aside]
     for finding in shown:
-        _print_finding(run, finding)
+        show_line((f"{finding.kind} ", STYLES.get(finding.kind, "bold")), (finding.text, "bold"))
+        of_correctness = "" if finding.correctness is None else f", on correctness {finding.correctness:+.3g}"
+        show_line(f"  z {finding.z:.1f}, effect {finding.effect:+.3g}{of_correctness}")
+        for pair in finding.samples.pairs[:1]:
+            for sample in pair:
+                show_command("show", run.path, sample)
     if any("#" in finding.phrase for finding in shown):
         tell("In a phrase, # stands for any number.")
     titles = {finding.name: finding.title for finding in answer.findings}
     for name, verdict in aside.items():
         reason = f": {verdict.why}" if verdict.why else ""
         tell(f"Not a hack: {titles.get(name, name)}{reason}{f' ({verdict.by})' if verdict.by else ''}")
-
-
-def _print_finding(run: "Run", finding: "Finding") -> None:
-    show_line((f"{finding.kind} ", STYLES.get(finding.kind, "bold")), (finding.text, "bold"))
-    of_correctness = "" if finding.correctness is None else f", on correctness {finding.correctness:+.3g}"
-    show_line(f"  z {finding.z:.1f}, effect {finding.effect:+.3g}{of_correctness}")
-    for pair in finding.samples.pairs[:1]:
-        for sample in pair:
-            show_command("show", run.path, sample)

@@ -90,7 +90,11 @@ def search(asked: SearchOptions, place: RunPaths) -> int:
             complain(f"Nothing was found.{_missing_steps(runs, asked.split, asked.steps)}")
             return frame.NOTHING
         if not asked.as_json:
-            _say_total(samples, transcripts, listed)
+            total = samples + transcripts
+            unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
+            places = [counted(samples, "sample")] if samples or not transcripts else []
+            places += [f"{counted(transcripts, 'logged conversation')} of no sample"] if transcripts else []
+            complain(f"Found in {' and '.join(places)}{unlisted}.")
         return frame.OK
 
 
@@ -152,11 +156,3 @@ def _print(hit: "Hit | Transcript", *title: tuple[str, str]) -> None:
         start, end = ("" if is_whole else "…" for is_whole in (snippet.is_start, snippet.is_end))
         pieces = [(piece, "bold reverse" if nth % 2 else "") for nth, piece in enumerate(snippet.pieces)]
         show_line((f"    {snippet.role}: {start}", "dim"), *pieces, (end, "dim"))
-
-
-def _say_total(samples: int, transcripts: int, listed: int) -> None:
-    total = samples + transcripts
-    unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
-    places = [counted(samples, "sample")] if samples or not transcripts else []
-    places += [f"{counted(transcripts, 'logged conversation')} of no sample"] if transcripts else []
-    complain(f"Found in {' and '.join(places)}{unlisted}.")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rolloupe.query import StepSummary
 
 
+COLUMNS = ("run", "step", "samples", "discarded", "reward", "std", "without reward", "state", "split")
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepOptions:
     """Which steps to list."""
@@ -47,7 +50,12 @@ def steps(asked: StepOptions, place: RunPaths) -> int:
             complain("There are no samples yet.")
             return NOTHING
         if not asked.as_json:
-            _print(pairs)
+            many = len({run.id for run, _ in pairs}) > 1
+            rows = []
+            for run, step in pairs:
+                reward, head = step.reward, (run.id if many else "", step.step, step.samples, step.discarded)
+                rows.append([*head, reward.mean, reward.std, reward.excluded, step.state, step.split])
+            print_table(COLUMNS, rows)
             return OK
         for run, step in pairs:
             record = {
@@ -70,13 +78,3 @@ def _steps(runs: "Runs", split: str | None) -> "Iterator[tuple[Run, StepSummary]
         raise NotFound(f"no split {split!r}; there are: {', '.join([*known][:40])}")
     for run, name in chosen:
         yield from ((run, step) for step in run.steps(name))
-
-
-def _print(pairs: "list[tuple[Run, StepSummary]]") -> None:
-    many = len({run.id for run, _ in pairs}) > 1
-    columns = ("run", "step", "samples", "discarded", "reward", "std", "without reward", "state", "split")
-    rows = []
-    for run, step in pairs:
-        reward = step.reward.mean, step.reward.std, step.reward.excluded
-        rows.append([run.id if many else "", step.step, step.samples, step.discarded, *reward, step.state, step.split])
-    print_table(columns, rows)

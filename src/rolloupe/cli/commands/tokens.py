@@ -105,7 +105,10 @@ def tokens(asked: TokenOptions, place: RunPaths) -> int:
             tell_csv(table.column_names, (row for of_batch in columns for row in zip(*of_batch, strict=True)))
             return OK
         shown = SHOWN if asked.limit is None else asked.limit
-        _print(table.slice(0, shown))
+        some = table.slice(0, shown)
+        names = [name for name in some.column_names if some[name].null_count < len(some)] or some.column_names
+        cells = ([_cell(name, value) for value in some[name].to_pylist()] for name in names)
+        print_table(names, zip(*cells, strict=True))
         if len(table) > shown:
             complain(f"{len(table) - shown:,} more of {len(table):,} tokens: see them with --limit, --json or --csv.")
         left_out = [name for name in _series(whole) if name not in table.column_names]
@@ -177,12 +180,6 @@ def _known(value: Any) -> Any:
     if isinstance(value, bool):
         return json.dumps(value)
     return None if value != value else value
-
-
-def _print(table: "pa.Table") -> None:
-    names = [name for name in table.column_names if table[name].null_count < len(table)] or table.column_names
-    cells = ([_cell(name, value) for value in table[name].to_pylist()] for name in names)
-    print_table(names, zip(*cells, strict=True))
 
 
 def _cell(name: str, value: Any) -> float | str | None:

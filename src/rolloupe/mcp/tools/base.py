@@ -47,34 +47,28 @@ def tool(answer: "Callable[[Runs, Any], Page]") -> Tool:
     return Tool(answer.__name__, about, answer.__annotations__["asked"], answer)
 
 
-def arguments_of(name: str, *more: Field) -> type[RunArguments]:
-    """Return the arguments of a tool that asks a declared question, and `more` fields of its own."""
-    question = QUESTIONS[name]
-    chosen = question.fields()
-    fields = [(one.name, one.type, one.default) for one in structs.fields(question.query) if one.name in chosen]
-    kind = msgspec.defstruct(
-        f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
-        forbid_unknown_fields=True,
-    )  # fmt: skip
-    return cast("type[RunArguments]", kind)
-
-
 def asks(name: str, rows: str, *more: Field) -> Callable[[Show], Tool]:
     """Make a tool that asks a declared question of a function that divides the answer into facts and `rows`.
 
     The name of the function is that of the tool, and its docstring is for the agent. `more` are arguments of the tool
     alone.
     """
-    question = QUESTIONS[name]
+    question, chosen = QUESTIONS[name], QUESTIONS[name].fields()
+    fields = [(one.name, one.type, one.default) for one in structs.fields(question.query) if one.name in chosen]
+    arguments = msgspec.defstruct(
+        f"{name.capitalize()}Arguments", [*fields, *more], bases=(RunArguments,), kw_only=True, frozen=True,
+        forbid_unknown_fields=True,
+    )  # fmt: skip
 
     def decorate(show: Show) -> Tool:
         def answer(runs: "Runs", asked: Any) -> Page:
             run, start = run_of(runs, asked, texts=question.needs == "derived"), start_of(asked.cursor)
-            given = {name: value for name, value in structs.asdict(asked).items() if name in question.fields()}
+            given = {name: value for name, value in structs.asdict(asked).items() if name in chosen}
             facts, found = show(run, asked, run.ask(question.name, **given))
             return Page(facts, islice(found, start, None), rows, start)
 
-        return Tool(show.__name__, " ".join((show.__doc__ or "").split()), arguments_of(name, *more), answer)
+        about = " ".join((show.__doc__ or "").split())
+        return Tool(show.__name__, about, cast("type[RunArguments]", arguments), answer)
 
     return decorate
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta, to_builtins
 
@@ -36,13 +36,6 @@ class CompareArguments(RunArguments, frozen=True, kw_only=True):
     ] = ()
 
 
-class StepWindow(NamedTuple):
-    """Steps from the first to the last, inclusive."""
-
-    first: int
-    last: int
-
-
 @tool
 def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
     """Compares two windows of steps: how many samples were truncated or discarded, and the mean of the reward, the
@@ -55,8 +48,8 @@ def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
     if not steps:
         raise BadQuery("the split has no steps")
     third = max(1, len(steps) // 3)
-    before = StepWindow(*(asked.before or (steps[0], steps[third - 1])))
-    after = StepWindow(*(asked.after or (steps[-third], steps[-1])))
+    before = asked.before or (steps[0], steps[third - 1])
+    after = asked.after or (steps[-third], steps[-1])
     facts: dict[str, Any] = {"split": split, "before": _facts(run, split, before), "after": _facts(run, split, after)}
     if len(asked.series) > MOST_SERIES:
         raise BadQuery(f"{len(asked.series)} curves are too many: ask for at most {MOST_SERIES}")
@@ -65,11 +58,11 @@ def compare_steps(runs: "Runs", asked: CompareArguments) -> Page:
     return Page(facts, islice(_rows(run, split, before, after), start, None), "means", start)
 
 
-def _facts(run: "Run", split: str, window: StepWindow) -> dict[str, Any]:
+def _facts(run: "Run", split: str, window: tuple[int, int]) -> dict[str, Any]:
     """Return the number of samples of a window, and the shares of truncated and of discarded ones."""
     samples = run.total(sample_query(split=split, steps=window))
     if not samples:
-        raise BadQuery(f"no samples from step {window.first} to {window.last}")
+        raise BadQuery(f"no samples from step {window[0]} to {window[1]}")
     truncated = run.total(sample_query(split=split, steps=window, where="status = truncated"))
     discarded = run.total(sample_query(split=split, steps=window, trained=False))
     return {
@@ -78,16 +71,13 @@ def _facts(run: "Run", split: str, window: StepWindow) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _rows(run: "Run", split: str, before: StepWindow, after: StepWindow) -> Iterator[dict[str, Any]]:
+def _rows(run: "Run", split: str, before: tuple[int, int], after: tuple[int, int]) -> Iterator[dict[str, Any]]:
     """Yield each column with its mean in both windows."""
     for name in run.columns():
         if name.startswith("derived."):
             continue
         points = run.series(name, split)
-        first, last = (
-            _mean([point for point in points if window.first <= point.step <= window.last])
-            for window in (before, after)
-        )
+        first, last = (_mean([point for point in points if low <= point.step <= high]) for low, high in (before, after))
         if first is not None or last is not None:
             change = None if first is None or last is None else last - first
             yield {"column": name, "before": first, "after": last, "change": change}

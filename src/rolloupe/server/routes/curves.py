@@ -144,17 +144,12 @@ def answered(runs: Sequence[OpenRun], place: int, curve: CurveQuery, body: wire.
         found = drawn_curve(runs, curve, body, body.points)
     except LACKING as error:
         return wire.CurveData(run=run.id, curve=place, error=str(error))
-    return curve_data(run.id, place, found)
-
-
-def curve_data(run_id: str, place: int, curve: Curve) -> wire.CurveData:
-    """Convert a curve to the browser's record."""
     arrays: dict[str, Any] = {}
     for name in ("steps", "x", "with_value", "samples", "values", "spread", "low", "high", "smooth"):
-        array = getattr(curve, name)
+        array = getattr(found, name)
         arrays[name] = None if array is None else plain(array.tolist())
-    reach = curve.reach and [*curve.reach]
-    return record_from(wire.CurveData, curve, run=run_id, curve=place, reach=reach, error="", **arrays)
+    reach = found.reach and [*found.reach]
+    return record_from(wire.CurveData, found, run=run.id, curve=place, reach=reach, error="", **arrays)
 
 
 @of_run

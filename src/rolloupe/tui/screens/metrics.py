@@ -233,13 +233,6 @@ class MetricsScreen(BackScreen[SplitStep]):
         """Return the number of the point nearest to a step, or to the chosen one."""
         return int(np.abs(curve.steps - (self._step if step is None else step)).argmin())
 
-    def _of_others(self, entry: CurveEntry) -> OtherCurves:
-        runs = [run for run in self.rollouts.live.library.runs if run.id != self.session.run.id]
-        kind = f"others {entry.query}"
-        wanted = self.questions.wanted(kind)
-        others = self._answer(kind, lambda: others_of(runs, entry, wanted)) if runs else None
-        return others or OtherCurves([])
-
     def _row(self, number: int, width: int) -> list[Line]:
         entry, curve = self._entries[number], self._curve(number)
         values = values_of(curve)
@@ -256,7 +249,10 @@ class MetricsScreen(BackScreen[SplitStep]):
         if curve is None:
             return [[]]
         entry = self._entries[self.rows.cursor]
-        others = self._of_others(entry)
+        runs = [run for run in self.rollouts.live.library.runs if run.id != self.session.run.id]
+        kind = f"others {entry.query}"
+        wanted = self.questions.wanted(kind)
+        others = (self._answer(kind, lambda: others_of(runs, entry, wanted)) if runs else None) or OtherCurves([])
         at, room = self._place_in(curve) if len(curve.steps) else 0, self.query_one("#chart-pane").size.height
         lines, area = chart_lines(entry, curve, at, others, width, room)
         self._drawn = self.rows.cursor, area

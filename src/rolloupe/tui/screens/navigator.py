@@ -39,9 +39,6 @@ class Navigator:
         """True while the sample that the person wants is not on the screen yet."""
         return (self.place, self.number) != (self.shown.place, self.shown.number)
 
-    def arrive(self, at: SampleAt) -> None:
-        self.shown, self.place, self.number = at, at.place, at.number
-
     # From one to the next
 
     def to_sample(self, by: int) -> None:

@@ -218,7 +218,7 @@ class Rollouts(PaneKeys, Screen[None]):
     def show(self, at: SampleAt) -> None:
         is_same = at.is_same(self.nav.shown)
         is_new_list = at.place != self.nav.shown.place
-        self.nav.arrive(at)
+        self.nav.shown, self.nav.place, self.nav.number = at, at.place, at.number
         self.is_bookmarked = self.is_bookmarked and is_same
         if at.sample is not None:
             names = [*samples.facts_of(at.sample), *(f"extra.{name}" for name in at.sample.extra)]

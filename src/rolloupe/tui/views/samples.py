@@ -34,7 +34,7 @@ from rolloupe.tui.draw.ink import (
 from rolloupe.tui.draw.numbers import Scale, count, exact, figure, score, words_of
 from rolloupe.tui.keys import KeyHelp
 from rolloupe.tui.run.session import ListPlace, RunState, SampleAt
-from rolloupe.wire.to_wire import facts, without_data
+from rolloupe.wire.to_wire import named_facts, without_data
 
 STATUS = {"completed": PLAIN, "truncated": Ink("warn"), "aborted": Ink("warn"), "error": Ink("alarm")}
 
@@ -53,15 +53,8 @@ def facts_of(sample: Sample) -> dict[str, float | str | None]:
         "advantage": row.advantage,
         "status": row.status if row.status_raw in ("", row.status) else f"{row.status} ({row.status_raw})",
         **{name: value for name, value in known.items() if value is not None},
-        **{fact.name: as_value(fact.value, is_text=fact.kind == "tag") for fact in facts(sample)},
+        **{name: value for _, name, value, _ in named_facts(sample)},
     }
-
-
-def as_value(value: object, *, is_text: bool = False) -> float | str | None:
-    """Return a value of the wire as a plain value; a text in place of a number is a number that JSON lacks."""
-    if not is_text and value in ("NaN", "Infinity", "-Infinity"):
-        return float(str(value))
-    return value if isinstance(value, float | int | str) or value is None else str(value)
 
 
 LONGEST = 32
