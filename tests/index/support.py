@@ -127,6 +127,11 @@ def row_count(run: OpenRun) -> int:
     return sum(stats.rows for stats in run.snapshot().steps.values())
 
 
+def tails_of(run: OpenRun) -> int:
+    """The number of pieces in memory."""
+    return sum(piece.path is None for piece in run.snapshot().holding())
+
+
 def contents(folder: Path) -> dict[str, bytes]:
     """Every file of an index folder, temporary ones left out."""
     return {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*.*") if not p.name.startswith(".")}

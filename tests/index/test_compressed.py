@@ -14,7 +14,7 @@ from rolloupe.index.execution import OwnWork
 from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
 from tests.formats.reading.test_stream import ENDINGS, cut, pack, seekable
-from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled
+from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled, tails_of
 from tests.thoroughness import amount
 
 by_ending = pytest.mark.parametrize("ending", ENDINGS)
@@ -92,7 +92,7 @@ def test_appended_members_show_within_a_second_and_end_in_segments(
                 file.write(pack(lines([row(0, number + i) for i in range(3)]), ending))
             assert eventually(lambda count=number + 3: row_count(run) == count) < 20.0  # type: ignore[misc]
         assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(ROWS)]
-        eventually(lambda: not run.snapshot().tails, within_s=10)
+        eventually(lambda: not tails_of(run), within_s=10)
         assert row_count(run) == ROWS
         assert not run.problems()
 

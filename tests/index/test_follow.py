@@ -15,7 +15,18 @@ from rolloupe.errors import SourceChanged
 from rolloupe.index import OpenRun, sources
 from rolloupe.index.segments import parts as grid
 from rolloupe.query import SampleQuery
-from tests.index.support import SteppedClock, contents, eventually, lines, opened, relax_run, row, row_count, settled
+from tests.index.support import (
+    SteppedClock,
+    contents,
+    eventually,
+    lines,
+    opened,
+    relax_run,
+    row,
+    row_count,
+    settled,
+    tails_of,
+)
 
 
 def test_an_appended_line_shows_within_a_second(tmp_path: Path) -> None:
@@ -86,7 +97,7 @@ def test_a_file_cut_back_and_written_on_holds_what_it_holds(
             for number in range(10, 16):
                 file.write(pack(lines([row(0, number, reward=7.0)])))
         eventually(partial(has_rows, run, 16))
-        assert run.snapshot().tails and not run.problem_count()
+        assert tails_of(run) and not run.problem_count()
         found = query.every(run, SampleQuery(sort="index"))
         assert sorted(item.reward or 0.0 for item in found) == [0.0] * 4 + [1.0] * 4 + [5.0] * 2 + [7.0] * 6
 
@@ -240,7 +251,7 @@ def test_what_one_viewer_supersedes_another_can_still_read(tmp_path: Path) -> No
         with (train / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 8)]))
         run = following.runs[0]
-        clock.until(lambda: row_count(run) == 9 and not run.snapshot().tails)
+        clock.until(lambda: row_count(run) == 9 and not tails_of(run))
         assert len(list(query.every(still.runs[0], SampleQuery()))) == 8
         assert len(list(query.every(run, SampleQuery()))) == 9
 

@@ -177,8 +177,6 @@ class Format(ABC):
 
     # What the files hold about samples and steps beyond rows.
 
-    series_in_samples: ClassVar[bool] = False
-    """True if scans yield no token series: the series of a step are then read from its samples."""
     annotates_by_place: ClassVar[bool] = False
     """True if `load_annotated` needs the places of a sample's annotations."""
 

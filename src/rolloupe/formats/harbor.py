@@ -48,7 +48,6 @@ class Harbor(NumberedFormat):
     title = "Harbor (ATIF)"
     suffixes = (".json",)
     takes_single_files = True
-    series_in_samples = True
     placed = frozenset(("steps", "subagent_trajectories", "final_metrics", "_result", "_step"))
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002

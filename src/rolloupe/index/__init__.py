@@ -5,13 +5,5 @@ from rolloupe.index.library import IndexWork, Library, RunSearch, plain_id
 from rolloupe.index.run import OpenRun
 from rolloupe.index.scans import RunShard
 from rolloupe.index.segments.columns import column_of, metric_column, tag_column
-from rolloupe.index.segments.step_stats import (
-    Extreme,
-    Moments,
-    SeriesStats,
-    StepStats,
-    added_stamps,
-    merged_moments,
-    most_extreme,
-)
-from rolloupe.index.snapshot import Piece, Snapshot, StepKey, extreme_tokens
+from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps, merged_moments
+from rolloupe.index.snapshot import Piece, Snapshot, StepKey

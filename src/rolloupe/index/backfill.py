@@ -139,7 +139,7 @@ class Backfill:
     def _job(self, segment: Segment, source: Source, kinds: Sequence[str]) -> BackfillJob:
         meta, values = segment.meta, 0  # the number of values of token series, which may lie in other files
         if self.stage == "tokens":
-            values = sum(series.moments.count for stats in meta.step_stats for series in stats.series.values())
+            values = sum(series.count for stats in meta.step_stats for series in stats.series.values())
         return BackfillJob(
             folder=str(self._catalog.folder),
             run=self._info,

@@ -4,7 +4,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
-from typing import NamedTuple, TypeAlias, TypeVar, cast
+from typing import NamedTuple, TypeAlias, cast
 
 import pyarrow as pa
 from msgspec import Struct
@@ -16,7 +16,7 @@ from rolloupe.index.fingerprint import Fingerprint
 from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
 from rolloupe.index.segments.derived_values import may_have_tokens
 from rolloupe.index.segments.kind import NO_TOKENS, DerivedMeta, SegmentMeta, TokenMark
-from rolloupe.index.segments.step_stats import STAMPS, Extreme, Moments, SeriesStats, StepStats, by_name, most_extreme
+from rolloupe.index.segments.step_stats import STAMPS, StepStats, by_name
 from rolloupe.model import Problem
 
 StepKey = tuple[str, int]
@@ -121,8 +121,6 @@ class Snapshot(NamedTuple):
     steps: Mapping[StepKey, StepStats]
     metrics: tuple[str, ...]
     tags: tuple[str, ...]
-    tails: int
-    """The number of pieces in memory."""
     duplicates: bool = False
     """True if two samples of one piece share a key."""
     problems: tuple[Problem, ...] = ()
@@ -177,25 +175,10 @@ class Snapshot(NamedTuple):
         return metrics[:MAX_METRICS], tags[:MAX_TAGS]
 
 
-def extreme_tokens(snapshot: Snapshot, key: StepKey, name: str) -> tuple[list[Extreme], list[Extreme]]:
-    """The lowest and the highest tokens of a series at a step, over all pieces of it; the most extreme first."""
-    low: list[Extreme] = []
-    high: list[Extreme] = []
-    for piece in {id(piece): piece for piece in snapshot.pieces.get(key, ())}.values():
-        for stats in piece.step_stats:
-            is_current = stats.launch in (0, snapshot.steps[key].launch)
-            if (stats.split, stats.step) == key and is_current and (series := stats.series.get(name)) is not None:
-                low += series.lowest.unpacked(piece.source)
-                high += series.highest.unpacked(piece.source)
-    return most_extreme(low, highest=False), most_extreme(high, highest=True)
-
-
 def union(lists: Iterable[Iterable[str]]) -> tuple[str, ...]:
     """All names, each once, in the order of their first appearance."""
     return tuple(dict.fromkeys(name for names in lists for name in names))
 
-
-Summed = TypeVar("Summed", Moments, SeriesStats)
 
 Owner: TypeAlias = PartKey | int
 """A part with its segment, or the number of a tail."""
@@ -232,7 +215,6 @@ class Assembly:
             steps=steps,
             metrics=union(dict.fromkeys(tuple(piece.metrics) for piece in pieces)),
             tags=union(dict.fromkeys(tuple(piece.tags) for piece in pieces)),
-            tails=len(tails),
         )
 
     def _update(self, parts: dict[Owner, Segment | Piece]) -> None:
@@ -302,15 +284,14 @@ def _added(a: StepStats, b: StepStats) -> StepStats:
         older, newer = sorted((a, b), key=lambda stats: stats.launch)
         superseded = older.rows + older.superseded + newer.superseded
         return replace(newer, superseded=superseded, stamp=(older.stamp + newer.stamp) % STAMPS)
-    columns, metrics = by_name(_merged_moments(a.columns, b.columns)), by_name(_merged_moments(a.metrics, b.metrics))
-    series, derived = _merged_moments(a.series, b.series), by_name(_merged_moments(a.derived, b.derived))
+    pairs = (a.columns, b.columns), (a.metrics, b.metrics), (a.series, b.series), (a.derived, b.derived)
+    columns, metrics, series, derived = (
+        by_name({**own, **other, **{name: own[name].merge(other[name]) for name in own if name in other}})
+        for own, other in pairs
+    )
     stamp, launch = (a.stamp + b.stamp) % STAMPS, max(a.launch, b.launch)
     discarded = dict(Counter(a.discarded) + Counter(b.discarded))
     superseded = a.superseded + b.superseded
     return StepStats(
         a.split, a.step, a.rows + b.rows, -1, columns, metrics, stamp, series, launch, discarded, superseded, derived
     )
-
-
-def _merged_moments(a: Mapping[str, Summed], b: Mapping[str, Summed]) -> dict[str, Summed]:
-    return {**a, **b, **{name: a[name].merge(b[name]) for name in a if name in b}}

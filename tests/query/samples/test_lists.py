@@ -17,7 +17,7 @@ from rolloupe.query.engine import database
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.sample import load
 from rolloupe.query.samples import pages
-from tests.index.support import eventually, lines, opened, relax_run, row
+from tests.index.support import eventually, lines, opened, relax_run, row, tails_of
 from tests.thoroughness import each
 
 ONE_STEP = SampleQuery(splits=("train",), step_min=0, step_max=0)
@@ -204,7 +204,7 @@ def test_a_tail_in_memory_is_queried_like_a_segment(tmp_path: Path) -> None:
         run = library.runs[0]
         with (path / "rollout_result" / "train" / "0.jsonl").open("ab") as file:
             file.write(lines([row(0, 4, extra_metric=2.5)]))
-        eventually(lambda: bool(run.snapshot().tails))
+        eventually(lambda: bool(tails_of(run)))
         page = query.samples(run, ONE_STEP)
         assert page.total == 5 and page.samples[-1].metrics["extra_metric"] == 2.5
         assert query.sample(run, page.samples[-1].key).response_text == "Answer 4"

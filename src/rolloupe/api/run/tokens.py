@@ -29,8 +29,8 @@ class RunTokens(OpenedRun):
     def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
         """Return the token series of a step, over its trained samples: `name`, `stats`, `lowest`, `highest`.
 
-        `lowest` and `highest` are the most extreme tokens, at most one from each sample. In `prime_rl_traces` and
-        `generic` runs, this reads all samples of the step. Raises `NotFound` for a step without samples.
+        `lowest` and `highest` are the most extreme tokens, at most one from each sample. This reads all samples
+        of the step. Raises `NotFound` for a step without samples.
         """
         return queries.token_series(self.indexed(), split or self._first_split(), step)
 

@@ -37,7 +37,6 @@ _UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 class NamedRows(RecordFormat):
     """A format whose rows hold the parts of a sample under usual names, which `roles` finds."""
 
-    series_in_samples = True
     pad: ClassVar[str] = ""
     """The token that pads responses, if the framework defines one."""
     scores_tokens: ClassVar[bool] = False

@@ -42,7 +42,6 @@ class PrimeRLTraces(jsonl.JsonlFormat):
 
     name = "prime_rl_traces"
     title = "prime-rl trace streams"
-    series_in_samples = True
     series_are_annotated = True
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:

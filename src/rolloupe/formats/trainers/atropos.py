@@ -34,7 +34,6 @@ class Atropos(JsonlFormat):
 
     name = "atropos"
     title = "Atropos"
-    series_in_samples = True
 
     def fits(self, record: Record) -> bool:
         others = candidates(tuple(record)).by_role.keys() & _TOLD_ELSEWHERE  # another log of groups has such keys

@@ -233,7 +233,6 @@ class LoggedBatches(PromptRuns):
     name = "nemo_rl"
     title = "NeMo-RL"
     decodes_ids = True
-    series_in_samples = True
 
     def fits(self, record: Record) -> bool:
         return record.keys() >= _TRAIN or (record.keys() >= _VAL and isinstance(record["content"], list))

@@ -31,7 +31,6 @@ class OpenInstruct(JsonlFormat):
     name = "open_instruct"
     title = "open-instruct"
     decodes_ids = True
-    series_in_samples = True
     placed = frozenset((
         PROMPT, RESPONSE, *_TEXTS, "step", "sample_idx", "prompt_idx", "reward", "advantage", "finish_reason",
         "dataset", "ground_truth", "logprobs",

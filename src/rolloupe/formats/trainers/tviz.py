@@ -51,7 +51,6 @@ class Tviz(NumberedFormat):
     takes_single_files = True
     endings = sqlite.ENDINGS
     suffixes = sqlite.ENDINGS
-    series_in_samples = True
     placed = frozenset((*_OF_ROLLOUT, *_OF_TRAJECTORY)) - {"image_path", "step_rewards"}
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:  # noqa: ARG002

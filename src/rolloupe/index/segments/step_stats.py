@@ -7,14 +7,13 @@ no digit, and the sum of a billion numbers near the largest stays finite.
 A run may have a hundred thousand steps with dozens of columns each: their moments lie packed in memory and in files.
 """
 
-import heapq
 import math
 import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -24,56 +23,6 @@ from numpy.typing import NDArray
 from rolloupe.columns import CHARTED
 from rolloupe.index.segments.columns import names_of
 from rolloupe.model import SampleRow, SeriesFacts
-
-MAX_TOKENS = 16
-"""More tokens than a person looks at; few enough to keep in memory for every step of a run."""
-
-_PLACE = struct.Struct("<dqq")
-"""Value, token, and first byte of the sample."""
-
-
-class Extreme(NamedTuple):
-    """A value, the number of its token, and the location of the sample."""
-
-    value: float
-    token: int
-    start: int
-    part: str
-    source: str = ""
-
-
-class Extremes(Struct, array_like=True, frozen=True):
-    """A few tokens from samples of one source, the most extreme first."""
-
-    packed: bytes = b""
-    parts: list[str] = []
-    """The part of each token's sample; empty if all are empty."""
-
-    def unpacked(self, source: str) -> Iterator[Extreme]:
-        """The tokens one by one."""
-        for number, (value, token, start) in enumerate(_PLACE.iter_unpack(self.packed)):
-            yield Extreme(value, token, start, self.parts[number] if self.parts else "", source)
-
-
-def most_extreme(tokens: Iterable[Extreme], *, highest: bool) -> list[Extreme]:
-    """The most extreme tokens, in order; tokens of equal value are in the order of the files."""
-    sign = -1.0 if highest else 1.0
-    return heapq.nsmallest(
-        MAX_TOKENS, tokens, key=lambda token: (sign * token.value, token.source, token.start, token.part)
-    )
-
-
-def extremes_of(rows: Iterable[SampleRow], name: str, *, highest: bool) -> Extremes:
-    """The most extreme tokens of a series among samples of one source."""
-    candidates = []
-    for row in rows:
-        if (facts := row.series.get(name)) is not None:
-            value, token = (facts.max, facts.max_at) if highest else (facts.min, facts.min_at)
-            candidates.append(Extreme(value, token, row.start, row.part))
-    tokens = most_extreme(candidates, highest=highest)
-    parts = [token.part for token in tokens]
-    return Extremes(b"".join(_PLACE.pack(*token[:3]) for token in tokens), parts if any(parts) else [])
-
 
 MAX_SERIES = 64
 """The maximum number of token series with statistics; only the sample itself shows the others."""
@@ -117,8 +66,6 @@ class Moments(Struct, array_like=True, gc=False):
 
 NUMBERS = 5
 """The number of fields of `Moments`."""
-
-T = TypeVar("T")
 
 
 @lru_cache(maxsize=4096)
@@ -234,21 +181,6 @@ def added_stamps(stamps: Iterable[int]) -> int:
     return sum(stamps) % STAMPS
 
 
-class SeriesStats(Struct, array_like=True, gc=False):
-    """A token series of one step: moments over its tokens, and its most extreme ones.
-
-    The extremes belong to one piece of the index: sums over pieces leave them out.
-    """
-
-    moments: Moments
-    lowest: Extremes = Extremes()
-    highest: Extremes = Extremes()
-
-    def merge(self, other: "SeriesStats") -> "SeriesStats":
-        """The moments of both, merged."""
-        return SeriesStats(self.moments.merge(other.moments))
-
-
 class StepStats(Struct, array_like=True, gc=False):
     """The statistics of one step of one split: rows, distinct groups, and moments by column or sample metric.
 
@@ -264,8 +196,8 @@ class StepStats(Struct, array_like=True, gc=False):
     metrics: MomentsByName
     stamp: int = 0
     """Changes with the samples of the step: a sum over them, so that the stamps of parts add up."""
-    series: dict[str, SeriesStats] = {}
-    """By token series."""
+    series: MomentsByName = NO_MOMENTS
+    """By token series, over its tokens."""
     launch: int = 0
     """The greatest launch of its samples; 0 if the samples do not name one."""
     discarded: dict[str, int] = {}
@@ -326,12 +258,8 @@ def _stats_of_step(members: list[SampleRow], series: list[str]) -> StepStats:
         metrics = by_name({name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]})
     groups = len({row.group for row in rows})
     stamp = added_stamps(row.stamp for row in rows)
-    of_series = {}
-    for name in series:
-        moments = merged_moments([facts for row in trained if (facts := row.series.get(name)) is not None])
-        if moments.count:
-            lowest, highest = (extremes_of(trained, name, highest=way) for way in (False, True))
-            of_series[name] = SeriesStats(moments, lowest, highest)
+    facts = {name: [row.series[name] for row in trained if name in row.series] for name in series}
+    of_series = by_name({name: merged_moments(of_samples) for name, of_samples in facts.items()})
     left = len(members) - len(rows)
     return StepStats(split, step, len(rows), groups, columns, metrics, stamp, of_series, launch, discarded, left)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rolloupe import query, tokens
 from rolloupe.derive import token_metrics
 from rolloupe.features import Floats, Grouping
-from rolloupe.index import OpenRun, SeriesStats
+from rolloupe.index import Moments, OpenRun
 from rolloupe.index.features import LARGEST
 from rolloupe.insight.curves import UncheckedRule, counted, words_of
 from rolloupe.model import Sample
@@ -109,14 +109,14 @@ class LintData:
         codes: NDArray[np.int64] = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return codes
 
-    def series(self) -> dict[tuple[str, int, str], SeriesStats]:
-        """Return the token series by split, step and name, merged over the parts of each step."""
+    def series(self) -> dict[tuple[str, int, str], Moments]:
+        """Return the moments of token series by split, step and name."""
         low, high = self.asked.step_min, self.asked.step_max
         return {
-            (split, step, name): stats_of_series
+            (split, step, name): moments
             for (split, step), stats in self.run.snapshot().steps.items()
             if self.asked.split in ("", split) and (low is None or step >= low) and (high is None or step <= high)
-            for name, stats_of_series in stats.series.items()
+            for name, moments in stats.series.items()
         }
 
     @cached_property

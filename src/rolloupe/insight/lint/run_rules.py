@@ -3,13 +3,15 @@
 from collections.abc import Mapping, Sequence
 
 from rolloupe import query
-from rolloupe.errors import NotFound
 from rolloupe.index import Moments
 from rolloupe.insight.curves import NotChecked, counted
 from rolloupe.insight.lint.rule import Breach, LintData, lint_rule
+from rolloupe.query import SampleQuery
 
 MOST_NAMED = 3
 """How many losses, launches or steps a sentence names."""
+MOST_TOKENS = 16
+"""How many extreme tokens of a step name its samples, one of each."""
 
 
 @lint_rule(is_certain=True)
@@ -56,7 +58,7 @@ SeriesOfStep = tuple[str, int, str]
 
 def _moments(data: LintData, names: Sequence[str], noun: str) -> Mapping[SeriesOfStep, Moments]:
     """Return the moments of the series with these names. Raises `NotChecked` without any."""
-    moments = {key: stats.moments for key, stats in data.series().items() if key[2] in names}
+    moments = {key: of for key, of in data.series().items() if key[2] in names}
     if not moments:
         raise NotChecked(f"the index has no {noun} by token of these samples")
     return moments
@@ -68,18 +70,13 @@ def _step_breach(data: LintData, bad: Sequence[SeriesOfStep], text: str, *, high
         return None
     steps = sorted({key[:2] for key in bad})
     names = ", ".join(sorted({key[2] for key in bad}))
-    ids = list(dict.fromkeys(id_ for key in sorted(bad)[:MOST_NAMED] for id_ in _ids(data, key, highest=highest)))
+    ids: dict[str, None] = {}
+    for split, step, name in sorted(bad)[:MOST_NAMED]:
+        scope = SampleQuery(splits=(split,), step_min=step, step_max=step)
+        worst = query.worst_tokens(data.run, scope, name, highest=highest, one_a_sample=True, limit=MOST_TOKENS)
+        ids |= dict.fromkeys(str(token.key) for token in worst.tokens)
     where = f"{counted(len(steps), 'step')}, first at {steps[0][0]} {steps[0][1]}"
-    return Breach(f"{text} at {where}: {names}.", len(ids), ids=ids)
-
-
-def _ids(data: LintData, key: SeriesOfStep, *, highest: bool) -> list[str]:
-    split, step, name = key
-    try:
-        series = [series for series in query.token_series(data.run, split, step) if series.name == name]
-    except NotFound:
-        return []
-    return [str(token.key) for own in series for token in (own.highest if highest else own.lowest)]
+    return Breach(f"{text} at {where}: {names}.", len(ids), ids=[*ids])
 
 
 LEAST_TOKENS = 16

@@ -245,11 +245,6 @@ PlaceOfStep: TypeAlias = tuple[Path | None, StepKey]  # a piece, by its path, an
 _token_moments: AnswerCache[dict[PlaceOfStep, Moments]] = AnswerCache(100_000, len)
 
 
-def annotated_steps(run: OpenRun, snapshot: Snapshot) -> set[StepKey]:
-    """The steps at which annotations change which samples count. The pass over tokens may not have reached all."""
-    return {key for _, key in _summed_again(run, snapshot, WHOLE_STEP)} if snapshot.annotates_discarded else set()
-
-
 def _moments_of_tokens(run: OpenRun, snapshot: Snapshot, name: str) -> dict[StepKey, Moments]:
     if not snapshot.annotates_discarded:
         return {}
@@ -259,7 +254,7 @@ def _moments_of_tokens(run: OpenRun, snapshot: Snapshot, name: str) -> dict[Step
         launches = (0, snapshot.steps[key].launch)
         for piece in snapshot.holding([key[0]], key[1], key[1]):
             own = [stats for stats in piece.step_stats if (stats.split, stats.step) == key and stats.launch in launches]
-            scanned = merged(stats.series[name].moments for stats in own if name in stats.series)
+            scanned = merged(stats.series[name] for stats in own if name in stats.series)
             place = (piece.path, key)
             moments[key] = moments[key].merge(known.get(place, NONE) if place in places else scanned)
     return moments
@@ -297,8 +292,7 @@ def token_points(run: OpenRun, name: str, split: str | None = None) -> list[Seri
     again = _moments_of_tokens(run, snapshot, name)
 
     def of(stats: StepStats) -> Moments:
-        own = stats.series[name].moments if name in stats.series else NONE
-        return again.get((stats.split, stats.step), own)
+        return again.get((stats.split, stats.step), stats.series.get(name, NONE))
 
     parts = ((key, [m for stats in members if (m := of(stats)).count]) for key, members in _members(snapshot, split))
     return [SeriesPoint(*key, stats_of(merged(each), sum(m.count for m in each))) for key, each in parts if each]

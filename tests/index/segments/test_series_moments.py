@@ -1,4 +1,4 @@
-"""Token series in the index: moments and the most extreme tokens of a step, wherever its samples lie."""
+"""Token series in the index: their moments at a step, wherever its samples lie."""
 
 import math
 from itertools import pairwise
@@ -8,17 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.index.segments.step_stats import (
-    MAX_SERIES,
-    MAX_TOKENS,
-    Extreme,
-    StepStats,
-    decoded,
-    encoded,
-    most_extreme,
-    step_stats_of,
-)
-from rolloupe.index.snapshot import Assembly, Piece, extreme_tokens
+from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, decoded, encoded, step_stats_of
+from rolloupe.index.snapshot import Assembly, Piece
 from rolloupe.model import SampleRow, SeriesFacts
 
 values = st.floats(-1e6, 1e6) | st.sampled_from([0.0, 1.0])
@@ -68,31 +59,10 @@ def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -
         other = apart.steps[key].series
         assert stats.series.keys() == other.keys()
         for name, one in stats.series.items():
-            a, b = one.moments, other[name].moments
+            a, b = one, other[name]
             assert (a.count, a.min, a.max) == (b.count, b.min, b.max)
             assert a.mean == pytest.approx(b.mean, rel=1e-9, abs=1e-3)
             assert a.std == pytest.approx(b.std, rel=1e-6, abs=1e-3)
-            assert extreme_tokens(apart, key, name) == extreme_tokens(whole, key, name)
-
-
-@given(samples)
-def test_the_extremes_are_the_lowest_and_highest_tokens_of_samples(drawn: list) -> None:  # type: ignore[type-arg]
-    rows = [row(1, n, {name: facts(*one) for name, one in found.items()}) for n, (_, found) in enumerate(drawn)]
-    snapshot = Assembly().snapshot("", {}, [piece("f", rows)])
-    for name in {name for one in rows for name in one.series}:
-        low, high = extreme_tokens(snapshot, ("train", 1), name)
-        held = [(one, one.series[name]) for one in rows if name in one.series]
-        assert [one.value for one in low] == sorted(each.min for _, each in held)[:MAX_TOKENS]
-        assert [one.value for one in high] == sorted((each.max for _, each in held), reverse=True)[:MAX_TOKENS]
-        for one in low:
-            its = rows[one.start].series[name]
-            assert (its.min, its.min_at, rows[one.start].part) == (one.value, one.token, one.part)
-
-
-def test_of_equal_values_the_first_in_the_files_counts() -> None:
-    some = [Extreme(1.0, 0, start, "", source) for source in ("b", "a") for start in (2, 1)]
-    for highest in (False, True):
-        assert [one[2:5:2] for one in most_extreme(some, highest=highest)] == [(1, "a"), (2, "a"), (1, "b"), (2, "b")]
 
 
 def test_a_segment_holds_so_many_series_and_no_more() -> None:
@@ -104,4 +74,4 @@ def test_a_segment_holds_so_many_series_and_no_more() -> None:
 def test_infinite_sums_do_no_harm(tmp_path: Path) -> None:
     one = SeriesFacts(2, math.inf, math.inf, 1.0, 0, 1e308, 1)
     snapshot = Assembly().snapshot("", {}, [piece("f", [row(1, n, {"a": one})]) for n in range(2)])
-    assert snapshot.steps["train", 1].series["a"].moments.max == 1e308
+    assert snapshot.steps["train", 1].series["a"].max == 1e308
