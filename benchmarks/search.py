@@ -24,7 +24,8 @@ from lists import written
 
 from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments.texts import text_of
-from rolloupe.query.search import TextQuery, search
+from rolloupe.query import SampleQuery
+from rolloupe.query.search import Search, SearchOptions, TextQuery
 from rolloupe.query.search.run_search import threads
 
 STEPS, GROUPS, GROUP_SIZE, CHARS = 200, 64, 8, 4000
@@ -83,7 +84,7 @@ def timed(run: OpenRun, query: TextQuery) -> tuple[float, float, float, float, i
     began, cpu = time.perf_counter(), time.process_time()
     first_progress = first_hit = 0.0
     found = 0
-    for one in search(run, query, limit=100, kept=1900):
+    for one in Search(run, query, SampleQuery(), SearchOptions(limit=100, reserve=1900)):
         now = (time.perf_counter() - began) * 1000
         first_progress = first_progress or now
         if one.hits and not first_hit:

@@ -225,16 +225,6 @@ class WithinSums(NamedTuple):
     v: Floats
     d: Floats
 
-    @property
-    def z(self) -> Floats:
-        """The distance of S from 0 in standard deviations; 0 where nothing varies."""
-        return divided(self.s, np.sqrt(self.v))
-
-    @property
-    def effect(self) -> Floats:
-        """How much more reward than its siblings a sample has for each unit of x."""
-        return divided(self.r, self.d)
-
 
 def divided(a: Floats, b: Floats) -> Floats:
     """The quotients; 0 where `b` is."""
@@ -253,18 +243,23 @@ def sums_within(x: Floats, advantages: Floats, rewards: Floats, grouping: Groupi
 
 
 class FeatureRows(NamedTuple):
-    """The sums of the phrases of a block, each of shape (C,), as in `WithinSums`."""
+    """The sums of phrases and behaviours, each of shape (C,), as in `WithinSums`."""
 
     hashes: Hashes
-    samples: Places  # the number of samples that have the phrase
-    groups: Places
+    samples: Places  # the number of samples that have the feature
+    groups: Places | Floats
     s: Floats
     r: Floats
     v: Floats
     d: Floats
 
+    @property
+    def z(self) -> Floats:
+        """The distance of S from 0 in standard deviations; 0 where nothing varies."""
+        return divided(self.s, np.sqrt(self.v))
+
     def at(self, places: Places) -> "FeatureRows":
-        """Some of the phrases."""
+        """Some of the features."""
         return FeatureRows(*(column[places] for column in self))  # type: ignore[arg-type]
 
 

@@ -21,7 +21,7 @@ stats = st.builds(
         by_name({"reward": moments_of(rewards)}),
         NO_MOMENTS,
         len(rewards),
-        {},
+        NO_MOMENTS,
         launch,
         {},
         left,

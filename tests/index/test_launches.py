@@ -16,6 +16,7 @@ from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.index.segments import parts as grid
 from rolloupe.index.segments.launches import StepBlock, launches_of, older_steps
+from rolloupe.query.run.trainer_files import Resumed, landmarks
 from rolloupe.questions import LandmarkQuery
 from tests.cli.support import rolloupe as rolloupe_
 from tests.index.support import eventually, opened
@@ -91,7 +92,7 @@ def test_the_newest_launch_counts_in_every_format(tmp_path: Path, name: str) -> 
         assert run.wait_all(30) and means(run) == FAR_NEWEST
         (split,) = query.splits(run)
         assert (split.samples, split.superseded) == (32, 18)
-        assert query.landmarks(run, LandmarkQuery()).resumed == [query.Resumed(2, 2, 5)]
+        assert landmarks(run, LandmarkQuery()).resumed == [Resumed(2, 2, 5)]
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
         assert means(run) == FAR_NEWEST

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 import rolloupe
 from rolloupe import query, tokens
 from rolloupe.index import Library
-from rolloupe.query import TokenPage, TokenSpans, UpdateMass
+from rolloupe.query import TokenPage, UpdateMass
+from rolloupe.query.tokens.page import TokenSpans
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
 from rolloupe.wire import token_bytes

@@ -108,7 +108,8 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
-        for work in (self._fetch_rest, self._write_packs, self._write_behind, self._write_derived):
+        write_derived = partial(self._packs.write_derived, self._goes_on)
+        for work in (self._fetch_rest, self._write_packs, self._write_behind, write_derived):
             if not (self.stopped.is_set() or self._gave_way.is_set()):
                 self._guarded(work)
         if self._gave_way.is_set():
@@ -269,9 +270,6 @@ class RunIndexer:
         if all(self._write_missing(backfill) for backfill in self._backfills) and self.progress.phase != "ready":
             self._update("ready")
             self._on_change()
-
-    def _write_derived(self) -> None:
-        self._packs.write_derived(self._goes_on)
 
     def _write_missing(self, backfill: Backfill) -> bool:
         own = self.scans.own

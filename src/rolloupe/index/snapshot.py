@@ -143,11 +143,6 @@ class Snapshot(NamedTuple):
         """The pieces with rows of these steps, each once."""
         return list({id(piece): piece for key in keys for piece in self.pieces[key]}.values())
 
-    def lacking(self, name: str, keys: Iterable[StepKey] | None = None) -> int:
-        """The number of samples, of some steps or all, that still lack a derived metric: their texts come later."""
-        pieces = self.of(self.pieces if keys is None else keys)
-        return sum(piece.rows for piece in pieces if name not in piece.derived)
-
     def annotated(self) -> frozenset[str]:
         """The names that annotations may give values for: fixed columns, sample metrics and tags."""
         metrics, tags = self.annotated_names()

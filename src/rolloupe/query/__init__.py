@@ -17,10 +17,10 @@ from rolloupe.query.engine.names import (
 )
 from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
 from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
-from rolloupe.query.filter.nodes import Condition, Filter, HasToken, Not
+from rolloupe.query.filter.nodes import Condition, Filter
 from rolloupe.query.filter.parser import quoted
 from rolloupe.query.prompt_index import count_steps
-from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, prompt_hash_of, prompt_samples, recurring, shared_prompts
+from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, prompt_hash_of, recurring, shared_prompts
 from rolloupe.query.records import (
     Discards,
     GroupSummary,
@@ -36,17 +36,14 @@ from rolloupe.query.records import (
     sample_key,
 )
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue, usual_columns
-from rolloupe.query.run.completion import complete
+from rolloupe.query.run.metric_columns import CurveSource
 from rolloupe.query.run.problems import group_doubts, problem_count, problems, reward_doubts, text_rewards
 from rolloupe.query.run.trainer_files import (
-    CurveSource,
     MetricPoint,
-    Resumed,
     all_conversations,
     curve_sources,
     files,
     has_metrics,
-    landmarks,
     logged_reward,
     logtree,
     loss_of,
@@ -60,7 +57,6 @@ from rolloupe.query.run.trainer_files import (
 from rolloupe.query.run_features import (
     LEAST_GROUPS,
     FeaturePieces,
-    FeatureSums,
     FeatureWindow,
     Hashes,
     SampleWords,
@@ -90,8 +86,8 @@ from rolloupe.query.run_tokens.token_index import (
     in_known_series,
     worst_tokens,
 )
-from rolloupe.query.run_tokens.words import TokenWord, WordChanges, WordsOfSteps, word_changes, words_of_steps
-from rolloupe.query.sample.compare import Compared, GroupAnswer, Spot, TextPiece, chars_before, compared
+from rolloupe.query.run_tokens.words import WordChanges, WordsOfSteps, word_changes, words_of_steps
+from rolloupe.query.sample.compare import Compared, GroupAnswer, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import (
     LAGS,
     POLICY_VERSIONS,
@@ -134,13 +130,12 @@ from rolloupe.query.several_runs.configs import (
     run_groups,
     runs_configured,
 )
-from rolloupe.query.several_runs.curves import GroupCurve, MetricValues, group_curve, metric_values, runs_catalogue
+from rolloupe.query.several_runs.curves import MetricValues, group_curve, metric_values, runs_catalogue
 from rolloupe.query.steps.moments import columns, discarded_among, discards, needs_tokens, series
 from rolloupe.query.steps.summaries import DatasetSummary, Newest, datasets, newest, splits, steps, value_names
 from rolloupe.query.tokens.page import (
     Alternative,
     TokenPage,
-    TokenSpans,
     texts_of_response,
     token_alternatives,
     token_page,

@@ -5,7 +5,7 @@ large run than in a small one.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -55,26 +55,21 @@ _keeping = threading.Lock()
 def steps_of_prompt(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[StepKey]:
     """Return the steps with a prompt, in no order."""
     chunks, missing = _known(run, snapshot)
-    return _steps(snapshot, [*chunks, *_read_missing(run, missing)], prompt_hash)
+    steps = dict.fromkeys(
+        key
+        for chunk in (*chunks, *_read_missing(run, missing))
+        for key, launch in chunk.of(prompt_hash)
+        if (stats := snapshot.steps.get(key)) is not None and launch in (0, stats.launch)
+    )
+    return list(steps)
 
 
 def count_steps(run: OpenRun, prompt_hash: int) -> int | None:
     """Return at how many steps a prompt appears; None if that is not known and would take long."""
     snapshot = run.snapshot()
-    chunks, missing = _known(run, snapshot)
-    if sum(piece.rows for piece in missing) > QUICK_ROWS:
+    if sum(piece.rows for piece in _known(run, snapshot)[1]) > QUICK_ROWS:
         return None
-    return len(_steps(snapshot, [*chunks, *_read_missing(run, missing)], prompt_hash))
-
-
-def _steps(snapshot: Snapshot, chunks: Iterable[Chunk], prompt_hash: int) -> list[StepKey]:
-    found = dict.fromkeys(
-        key
-        for chunk in chunks
-        for key, launch in chunk.of(prompt_hash)
-        if (stats := snapshot.steps.get(key)) is not None and launch in (0, stats.launch)
-    )
-    return list(found)
+    return len(steps_of_prompt(run, snapshot, prompt_hash))
 
 
 def _known(run: OpenRun, snapshot: Snapshot) -> tuple[list[Chunk], list[Piece]]:

@@ -311,9 +311,6 @@ def _counts(run: OpenRun, split: str, step: int) -> _Counts:
 
     def make() -> _Counts:
         names, pieces = _pieces(snapshot, split, step)
-        if not pieces:
-            none = np.zeros(0, np.int64)
-            return _Counts(none, none, none, np.zeros(0))
         table = database.table(run, Question(pieces, COUNTS, [names, step], overlay=discard_overlay(snapshot)))
         hashes, samples, discarded, means = (column.to_numpy() for column in table.columns)
         return _Counts(hashes, samples, discarded, means)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rolloupe.derive import behaviours
 from rolloupe.errors import SourceChanged
-from rolloupe.features import Floats, Grouping, WithinSums
+from rolloupe.features import FeatureRows, Floats, Grouping
 from rolloupe.index import OpenRun, Piece, Snapshot, features, fingerprint, metric_column
 from rolloupe.index.segments.columns import sql_type
 from rolloupe.index.segments.texts import read_texts
@@ -57,18 +57,6 @@ class FeaturePieces(NamedTuple):
     def is_whole(self) -> bool:
         """True if the words of all samples are kept."""
         return not any(facts.share.kept for facts in self.facts)
-
-
-class FeatureSums(NamedTuple):
-    """The sums of features over a window, each of shape (C,)."""
-
-    hashes: Hashes
-    samples: NDArray[np.int64]  # the number of samples that have the feature
-    sums: WithinSums
-
-    def at(self, places: NDArray[np.int64] | NDArray[np.bool_]) -> "FeatureSums":
-        """Some of the features."""
-        return FeatureSums(self.hashes[places], self.samples[places], WithinSums(*(sums[places] for sums in self.sums)))
 
 
 class WindowFacts(NamedTuple):
@@ -122,7 +110,7 @@ def condition(window: FeatureWindow, pieces: Sequence[Piece]) -> tuple[str, list
     return " AND ".join(bounds) or "true", list(bounds.values())
 
 
-def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureSums, WindowFacts]:
+def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tuple[FeatureRows, WindowFacts]:
     """The sums of the features of a window: of all behaviours, and of phrases in enough samples and groups.
 
     `fsum` adds S as Kahan does: its terms cancel, so that the order in which threads add would change digits of z that
@@ -130,7 +118,7 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
     """
     none = np.zeros(0)
     if not of.pieces:
-        return FeatureSums(none.astype(np.uint64), none.astype(np.int64), WithinSums(*[none] * 5)), WindowFacts()
+        return FeatureRows(none.astype(np.uint64), none.astype(np.int64), *[none] * 5), WindowFacts()
     where, values = condition(window, of.pieces)
     sql = f"""
         SELECT feature, sum(samples)::BIGINT, sum(groups)::DOUBLE, fsum(s), sum(r), sum(v), sum(d)
@@ -140,11 +128,11 @@ def feature_sums(run: OpenRun, window: FeatureWindow, of: FeaturePieces) -> tupl
         ORDER BY feature"""
     paths = [features.features_of(piece.path) for piece in of.pieces if piece.path is not None]
     table, _ = database.of_files(run, paths, sql, values)
-    hashes, samples, groups, s, r, v, d = (column.to_numpy() for column in table.columns)
-    sums = WithinSums(groups, s, r, v, d)
-    first = int(len(hashes) > 0 and hashes[0] == features.BLOCK)
-    facts = WindowFacts(int(samples[0]), int(groups[0]), float(d[0]), float(s[0]), float(r[0])) if first else None
-    return FeatureSums(hashes, samples, sums).at(np.arange(first, len(hashes))), facts or WindowFacts()
+    rows = FeatureRows(*(column.to_numpy() for column in table.columns))
+    if not len(rows.hashes) or rows.hashes[0] != features.BLOCK:
+        return rows, WindowFacts()
+    _, samples, groups, s, r, _, d = (column[0].item() for column in rows)
+    return rows.at(np.arange(1, len(rows.hashes))), WindowFacts(samples, int(groups), d, s, r)
 
 
 class SampleWords(NamedTuple):

@@ -13,6 +13,7 @@ from rolloupe.index.segments.derived_values import ABOUT, derived_of
 from rolloupe.index.segments.texts import text_of
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.run.completion import complete
 from tests.cli.support import rolloupe
 from tests.index.support import eventually, lines, opened, relax_run, row, settled
 
@@ -74,7 +75,7 @@ def test_derived_metrics_filter_sort_group_and_chart(
         assert table["derived.tool_calls"].to_pylist() == [float(n) for n in range(8)] * 5
         (column,) = [c for c in query.catalogue(run).columns if c.name == "derived.tool_calls"]
         assert (column.source, column.low, column.high, column.label) == ("derived", 0.0, 7.0, "Tool calls")
-        assert "derived.tool_calls" in [one.text for one in query.complete(run, SampleQuery(), "derived.t").found]
+        assert "derived.tool_calls" in [one.text for one in complete(run, SampleQuery(), "derived.t").found]
 
 
 def test_a_trainers_own_metric_of_the_same_name_stays_reachable(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 import rolloupe
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.features import WithinSums, phrases_of, sums_within, words_of
+from rolloupe.features import FeatureRows, WithinSums, phrases_of, sums_within, words_of
 from rolloupe.index import OpenRun, Piece, features
 from rolloupe.insight.findings import RunFindings, search
 from rolloupe.insight.findings.cards import note_of
@@ -22,7 +22,6 @@ from rolloupe.insight.findings.selection import candidates, phrase_matrix, small
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
 from rolloupe.query import (
-    FeatureSums,
     FeatureWindow,
     WindowFacts,
     feature_pieces,
@@ -92,8 +91,7 @@ def indexed(run: rolloupe.Run, folder_of: Callable[[Plan], Path]) -> Iterator[Op
 def window_sums(run: OpenRun, low: int | None, high: int | None) -> dict[int, list[float]]:
     window = FeatureWindow("train", low, high)
     found, _ = feature_sums(run, window, feature_pieces(run.snapshot(), window))
-    columns = [found.samples, *found.sums]
-    return {int(h): [float(one[at]) for one in columns] for at, h in enumerate(found.hashes)}
+    return {int(h): [float(one[at]) for one in found[1:]] for at, h in enumerate(found.hashes)}
 
 
 def test_samples_are_in_the_order_of_the_files_in_whichever_order_the_index_found_them(indexed: OpenRun) -> None:
@@ -238,7 +236,7 @@ def test_a_run_whose_siblings_do_not_differ_has_no_smallest_effect() -> None:
 def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:
     ones = np.ones(2)
     sums = WithinSums(ones, np.array([2.0, 9.0]), ones, ones, ones)
-    features = FeatureSums(np.array([4, 5], np.uint64), np.array([8, 8]), sums)
+    features = FeatureRows(np.array([4, 5], np.uint64), np.array([8, 8]), *sums)
     assert candidates(features, WindowFacts(8, 1, 7.0, 1.0, 1.0)).best == 9
 
 

@@ -12,10 +12,11 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, metric_columns
+from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
-from rolloupe.query.run import trainer_files
+from rolloupe.query.run import metric_columns, trainer_files
+from rolloupe.query.run.metric_columns import MetricTable
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
 
@@ -185,7 +186,7 @@ def test_the_columns_of_a_log_are_kept_in_the_index(
         columns = trainer_files.metric_table(own)
         (file,) = (tmp_path / "index").rglob(metric_columns.FILE)
 
-        def kept() -> trainer_files.MetricTable:
+        def kept() -> MetricTable:
             trainer_files.kept_tables.clear()
             return trainer_files.metric_table(own)
 

@@ -11,6 +11,7 @@ from rolloupe.index import OpenRun, column_of
 from rolloupe.index.segments.columns import FIXED
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.run.completion import complete
 from tests.index.support import opened
 from tests.thoroughness import slow_unless
 
@@ -61,7 +62,7 @@ def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_cal
 @pytest.mark.parametrize("name", [slow_unless(n % 3 == 0, name) for n, name in enumerate([*INTERNAL, *TAKEN])])
 def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
-    assert query.complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
+    assert complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
     tagged_alone = column_of(name, (), [name])
     assert tagged_alone == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
 
@@ -87,7 +88,7 @@ def test_the_catalogue_offers_metrics_and_tags_that_are_called_like_columns(run:
 
 
 def test_every_name_that_is_offered_is_that_of_one_column(run: OpenRun) -> None:
-    offered = [one.text for one in query.complete(run, SampleQuery(), "metric.").found]
+    offered = [one.text for one in complete(run, SampleQuery(), "metric.").found]
     assert {f"metric.{name}" for name in TAKEN} <= {*offered}
     assert found(run, "metric.metric.reward = -102") == ["u2"]
     columns = query.columns(run)

@@ -10,7 +10,8 @@ from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, compaction
 from rolloupe.index.segments import pack as packs
-from rolloupe.query import HasToken, SampleQuery
+from rolloupe.query import SampleQuery
+from rolloupe.query.filter.nodes import HasToken
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
 from rolloupe.record import Recorder

@@ -20,6 +20,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
 from rolloupe.query.run import trainer_files
+from rolloupe.query.run.metric_columns import MetricTable
 from rolloupe.query.run.trainer_files import time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
@@ -277,7 +278,7 @@ def test_a_log_that_takes_long_to_read_keeps_no_other_run_waiting(
     began, go_on = threading.Event(), threading.Event()
     read_now = trainer_files.read_table
 
-    def slow(run: OpenRun, version: str) -> trainer_files.MetricTable:
+    def slow(run: OpenRun, version: str) -> MetricTable:
         if run.info.name == "exp1":
             began.set()
             assert go_on.wait(60)

@@ -8,6 +8,7 @@ from rolloupe import query
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
+from rolloupe.query.sample.compare import Spot
 from tests.index.support import lines, opened, relax_run, row
 
 
@@ -65,7 +66,7 @@ def test_turns_and_thoughts_part_where_their_kind_differs(tmp_path: Path) -> Non
     with served(tmp_path, answers("<think>a</think>b", "<think>ac</think>b", "plain")) as library:
         found = query.compared(library.runs[0], key(0), against=key(1))
         assert [piece.kind for piece in found.members[0].pieces] == ["think", "text"]
-        assert [one.parts_at for one in found.members] == [query.Spot(0, 1), None, query.Spot(0, 0)]
+        assert [one.parts_at for one in found.members] == [Spot(0, 1), None, Spot(0, 0)]
 
 
 def test_only_chosen_members_are_read_and_the_others_a_page_at_a_time(tmp_path: Path) -> None:

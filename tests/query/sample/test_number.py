@@ -11,6 +11,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.run.completion import complete
 from tests.cli.support import rolloupe
 from tests.index.support import opened
 
@@ -55,7 +56,7 @@ def test_a_sample_is_found_by_its_number_in_the_step(run: OpenRun) -> None:
     assert last[:2] == ["rank 1 step 1 4", "rank 1 step 1 3"]
     page = query.groups_page(run, SampleQuery(where=conditions("number = 6"), **step))  # type: ignore[arg-type]
     assert [group.samples for group in page.groups] == [1]
-    assert "number" in [one.text for one in query.complete(run, SampleQuery(), "num").found]
+    assert "number" in [one.text for one in complete(run, SampleQuery(), "num").found]
 
 
 def test_numbers_are_those_of_a_step_whatever_is_said_of_its_samples_later(tmp_path: Path) -> None:

@@ -10,11 +10,12 @@ from rolloupe import query
 from rolloupe.export.convert import convert
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.query.search import TextQuery, search
+from rolloupe.query.search import TextQuery
 from rolloupe.questions import AnswerQuery, GridQuery
 from rolloupe.server.routes.runs import about_reply
 from tests.forks import program
 from tests.index.support import lines, opened, row
+from tests.query.search.support import search
 from tests.thoroughness import slow_unless
 
 LAUNCH = """

@@ -13,6 +13,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
+from rolloupe.query.run.completion import complete
 from tests.index.support import lines, opened, row
 from tests.thoroughness import each
 
@@ -161,7 +162,7 @@ def test_the_catalogue_names_columns_with_their_ranges(run: OpenRun) -> None:
 
 
 def said(run: OpenRun, text: str) -> list[str]:
-    found = query.complete(run, step(1), text)
+    found = complete(run, step(1), text)
     return [text[: found.start] + one.text for one in found.found]
 
 

@@ -23,10 +23,11 @@ from rolloupe.index import Library, OpenRun, execution
 from rolloupe.index.catalog import SUPERSEDED_S
 from rolloupe.index.execution import Job, JobReply, ScanJob, perform
 from rolloupe.model import LogNode
-from rolloupe.query.search import TextQuery, search
+from rolloupe.query.search import TextQuery
 from tests.cli.support import rolloupe as command
 from tests.formats.tinker.test_join import FLAT, NAME, group, loaded, section, talk, trajectory, triple
 from tests.index.support import eventually, opened
+from tests.query.search.support import search
 from tests.query.search.test_search import keys
 from tests.server.support import get, served
 from tests.thoroughness import amount

@@ -147,7 +147,7 @@ def test_a_sample_is_read_without_the_others_of_its_group(tmp_path: Path, monkey
         def large(*_: object) -> None:
             raise AssertionError("the whole group was asked for")
 
-        monkeypatch.setattr(load, "group_rows", large)
+        monkeypatch.setattr(load, "group_members", large)
         monkeypatch.setattr(database, "table", large)
         assert (
             [query.sample(run, key).row.response for key in keys] == wanted == ["attempt 3", "attempt 2", "attempt 3"]

@@ -19,7 +19,7 @@ from rolloupe.formats.reading import logtree
 from rolloupe.formats.tinker import format as tinker_run
 from rolloupe.formats.tinker.format import Tinker
 from rolloupe.model import LogNode, RunInfo
-from rolloupe.query.search import Pattern, TextQuery, search
+from rolloupe.query.search import Pattern, TextQuery
 from rolloupe.query.search.pattern import SearchStopped
 from rolloupe.query.search.run_search import pool
 from tests.cli.support import rolloupe as command
@@ -27,6 +27,7 @@ from tests.formats.reading.test_logtree import node
 from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory
 from tests.index.support import opened
 from tests.query.samples.test_joined_texts import ROLLOUTS, TREE, joined_run
+from tests.query.search.support import search
 from tests.thoroughness import amount
 
 JUDGE = talk(("user", "Is it right?"), ("assistant", "A verdict: no, it is not."))

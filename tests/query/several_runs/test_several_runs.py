@@ -15,6 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
 from rolloupe.query import CurveOptions, CurveQuery, prompts
 from rolloupe.query.engine import database
+from rolloupe.query.prompts import prompt_samples
 from rolloupe.questions import PromptSampleQuery
 from rolloupe.record import launches
 from tests.index.support import opened
@@ -121,16 +122,16 @@ def test_the_samples_of_a_prompt_open_in_their_own_runs(library: Library) -> Non
         for run, many in zip(library.runs, prompt.samples, strict=True):
             if not many:
                 with pytest.raises(NotFound, match="no prompt"):
-                    query.prompt_samples(run, PromptSampleQuery(split="train", step=1, prompt=prompt.name))
+                    prompt_samples(run, PromptSampleQuery(split="train", step=1, prompt=prompt.name))
                 continue
-            found = query.prompt_samples(run, PromptSampleQuery(split="train", step=1, prompt=prompt.name)).samples
+            found = prompt_samples(run, PromptSampleQuery(split="train", step=1, prompt=prompt.name)).samples
             own = [one for one in drawn(int(run.id[-1]), 1) if one["prompt"] == prompt.prompt]
             assert [str(one.reward) for one in found] == [str(one["reward"]) for one in own]
             assert [one.preview for one in found] == [one["response"] for one in own]
             assert all(str(query.sample(run, query.sample_key(one.id)).key) == one.id for one in found)
     for wrong in ("", "zz", "0" * 16, "z" * 16):
         with pytest.raises(NotFound):
-            query.prompt_samples(library.runs[0], PromptSampleQuery(split="train", step=1, prompt=wrong))
+            prompt_samples(library.runs[0], PromptSampleQuery(split="train", step=1, prompt=wrong))
 
 
 def test_evaluations_together_share_prompts(tmp_path: Path) -> None:
@@ -142,7 +143,7 @@ def test_evaluations_together_share_prompts(tmp_path: Path) -> None:
         assert {one.prompt for one in query.shared_prompts(library.runs, "eval", 3).prompts} == {"eval/x", "eval/y"}
         (one,) = query.shared_prompts(library.runs, "eval/x", 3).prompts
         asked = PromptSampleQuery(split="eval", step=3, prompt=one.name)
-        (found,) = query.prompt_samples(library.runs[1], asked).samples
+        (found,) = prompt_samples(library.runs[1], asked).samples
         assert query.sample_key(found.id).split == "eval/x"
 
 

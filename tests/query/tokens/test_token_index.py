@@ -18,11 +18,12 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
-from rolloupe.query import HasToken, Not, SampleQuery, TokenWord, WordsOfSteps
-from rolloupe.query.filter.nodes import Condition
+from rolloupe.query import SampleQuery, WordsOfSteps
+from rolloupe.query.filter.nodes import Condition, HasToken, Not
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
 from rolloupe.query.run_tokens.statistics import token_series_answer
+from rolloupe.query.run_tokens.words import TokenWord
 from rolloupe.query.tokens.page import series_of, texts_of_tokens
 from rolloupe.questions import TokenChangeQuery, TokenSeriesQuery
 from rolloupe.tokens import DIFFERENCE, token_count

@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.features import Floats, WithinSums, divided, phrases_of, sums_within
+from rolloupe.features import FeatureRows, Floats, divided, phrases_of, sums_within
 from rolloupe.index.features import hash_of_behaviour
-from rolloupe.query import FeatureSums, Hashes, SampleWords, WindowFacts
+from rolloupe.query import Hashes, SampleWords, WindowFacts
 
 MIN_Z = 5.0
 FALSE_SHARE = 0.005
@@ -58,30 +58,30 @@ class Candidates(NamedTuple):
         return self.tested * 2 * (1 - NormalDist().cdf(self.z))
 
 
-def candidates(features: FeatureSums, facts: WindowFacts) -> Candidates:
+def candidates(features: FeatureRows, facts: WindowFacts) -> Candidates:
     """Return the phrases that go with the reward, the surest first."""
     is_phrase = features.hashes % np.uint64(2) == 0
     often = features.samples >= MIN_SHARE * facts.samples
     some = features.at(np.flatnonzero(is_phrase & often))
     tested = len(some.hashes) + int((~is_phrase).sum())
     least = least_z(tested)
-    z = np.abs(some.sums.z)
-    is_large = np.abs(divided(some.sums.s, some.sums.d)) >= MIN_EFFECT * spread(facts.advantage_squares, facts.freedom)
+    z = np.abs(some.z)
+    is_large = np.abs(divided(some.s, some.d)) >= MIN_EFFECT * spread(facts.advantage_squares, facts.freedom)
     chosen = np.flatnonzero((z >= least) & is_large)
     chosen = chosen[np.lexsort((some.hashes[chosen], -_rounded(z[chosen])))]
     twins = some.at(chosen)
     first, stands = _distinct(twins)
     kept = stands < MAX_CANDIDATES
-    named = np.abs(features.at(np.flatnonzero(~is_phrase)).sums.z)
+    named = np.abs(features.at(np.flatnonzero(~is_phrase)).z)
     best = round(float(max(z.max(initial=0), named.max(initial=0))), SHOWN_DIGITS)
     return Candidates(twins.hashes[first[:MAX_CANDIDATES]], twins.hashes[kept], stands[kept], tested, least, best)
 
 
-def _distinct(features: FeatureSums) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _distinct(features: FeatureRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first feature with each set of sums, in order, and for each feature the number of its first."""
     if not len(features.hashes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sums = _rounded(np.stack([features.samples, *features.sums], axis=1))
+    sums = _rounded(np.stack(features[1:], axis=1))
     _, first, kind = np.unique(sums, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[kind.reshape(-1)]
@@ -317,7 +317,7 @@ def feature_matrix(of: SampleWords, chosen: Candidates) -> FeatureMatrix:
     return FeatureMatrix(of, chosen.hashes, list(of.behaviours), x, np.concatenate(centred, axis=1))
 
 
-def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *, is_whole: bool) -> Evidence:
+def evidence_of(matrix: FeatureMatrix, features: FeatureRows, squares: float, *, is_whole: bool) -> Evidence:
     """Return the sums that features are chosen by.
 
     If only some samples were read again, S and V come from the index, and G from these samples, scaled to all.
@@ -331,8 +331,8 @@ def evidence_of(matrix: FeatureMatrix, features: FeatureSums, squares: float, *,
     names = [hash_of_behaviour(name) for name in matrix.behaviours]
     wanted = np.concatenate([matrix.hashes, np.array(names, np.uint64)])
     _, at_wanted, at_known = np.intersect1d(wanted, features.hashes, return_indices=True)
-    indexed = WithinSums(*(np.zeros(len(wanted)) for _ in features.sums))
-    for sums, of_features in zip(indexed, features.sums, strict=True):
+    s, v, d = np.zeros((3, len(wanted)))
+    for sums, of_features in ((s, features.s), (v, features.v), (d, features.d)):
         sums[at_wanted] = of_features[at_known]
-    scale = np.sqrt(np.divide(indexed.d, own.d, out=np.zeros(len(own.d)), where=own.d > 0))
-    return Evidence(indexed.s, gram * np.outer(scale, scale), indexed.v, squares, named)
+    scale = np.sqrt(divided(d, own.d))
+    return Evidence(s, gram * np.outer(scale, scale), v, squares, named)

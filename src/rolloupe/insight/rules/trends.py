@@ -23,16 +23,21 @@ ENTROPY = r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$"
 OF_SAMPLES = "derived.mean_entropy"
 
 
+def _entropy(source: RunCurves) -> tuple[CurveName, History, float, float]:
+    """Return the first curve of entropy that a run has, with its early and its late median. Raises `NotChecked`."""
+    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
+    if name is None:
+        raise NotChecked("the run has no entropy")
+    entropy = enough(curve, ENTROPY_LEAST, "entropy")
+    return name, entropy, entropy.early(), entropy.late()
+
+
 @rule("Entropy collapse")
 def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
     """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that of
     the first.
     """
-    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
-    if name is None:
-        raise NotChecked("the run has no entropy")
-    entropy = enough(curve, ENTROPY_LEAST, "entropy")
-    early, late = entropy.early(), entropy.late()
+    name, entropy, early, late = _entropy(source)
     if 0 <= late < ENTROPY_SHARE * early:
         high = np.flatnonzero(entropy.values[: -max(1, len(entropy) // 5)] >= ENTROPY_SHARE * early)
         first, last = int(entropy.steps[high[-1] + 1]), int(entropy.steps[-1])
@@ -55,11 +60,7 @@ def entropy_explosion(source: RunCurves) -> Iterator[Alarm]:
     """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is {ENTROPY_TIMES:g} times that of the
     first, and {ENTROPY_MORE:g} more.
     """
-    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
-    if name is None:
-        raise NotChecked("the run has no entropy")
-    entropy = enough(curve, ENTROPY_LEAST, "entropy")
-    early, late = entropy.early(), entropy.late()
+    name, entropy, early, late = _entropy(source)
     if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
         yield Alarm(
             f"Entropy rose from {early:.3g} to {late:.3g}",

@@ -251,8 +251,8 @@ def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: s
         columns = f"count(*) FILTER (abs({{}}) <= {EQUAL}), count(*)"
         by_step = _of_trained(_advantages, run, "advantage", split, where, columns)
         return {step: (zero, samples) for step, (zero, samples) in by_step.items()}
+    counts: Counter[int] = Counter()
     if name == DISCARDED and not where:
-        counts: Counter[int] = Counter()
         if reason:
             counts.update(
                 {discard.step: discard.samples for discard in moments.discards(run, split) if discard.reason == reason}
@@ -260,15 +260,10 @@ def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: s
         else:
             for (of, step), samples in moments.discarded_by_step(run).items():
                 counts[step] += samples if is_asked(of, split) else 0
-    elif name == DISCARDED:
-        by_word = _counts_by_word(run, "discarded", split, where)
-        counts = Counter({
-            step: words.get(reason, 0) if reason else sum(count for word, count in words.items() if word)
-            for step, words in by_word.items()
-        })  # fmt: skip
     else:
-        by_word = _counts_by_word(run, "status", split, where)
-        counts = Counter({step: words.get(name, 0) for step, words in by_word.items()})
+        column, wanted = ("discarded", reason) if name == DISCARDED else ("status", name)
+        for step, words in _counts_by_word(run, column, split, where).items():
+            counts[step] = words.get(wanted, 0) if wanted else sum(count for word, count in words.items() if word)
     wholes = sample_counts(run, split, where)
     return {step: (counts[step], whole) for step, whole in wholes.items() if whole}
 

@@ -22,6 +22,7 @@ from rolloupe.index import OpenRun, Piece
 from rolloupe.index.index_folders import shared_by
 from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.pack import distrust
+from rolloupe.index.segments.parts import table_of
 from rolloupe.index.segments.segment import has_columns, is_readable
 from rolloupe.index.token_stats.files import has_words, words_file_of
 from rolloupe.lru import Lru
@@ -64,6 +65,10 @@ def save_memory() -> None:
 def prepare() -> None:
     """Import DuckDB now. Otherwise the first question imports it, and commands that ask none never do."""
     import duckdb  # noqa: F401
+
+
+NO_ROWS = Piece("", None, table_of([], ""), (), (), (), annotates=False, stop=0)
+"""Gives `rows` its columns where a question has no pieces."""
 
 
 class Question(NamedTuple):
@@ -147,7 +152,7 @@ def answer(
 
     folder = run.catalog.folder.resolve()
     used = relation.used_in(question.sql) | {column.name for column in question.named}
-    base = TableReading(folder, question.pieces, question.named, used=used)
+    base = TableReading(folder, question.pieces or [NO_ROWS], question.named, used=used)
     newer = TableReading(folder, question.overlay.pieces, prefix="newer")
     scores = TableReading(folder, question.overlay.scores, prefix="scored")
     tables = dict(question.tables)

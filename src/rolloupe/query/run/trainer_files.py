@@ -11,7 +11,6 @@ from itertools import chain, groupby
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
@@ -23,9 +22,9 @@ from rolloupe.formats.reading.files import once
 from rolloupe.formats.reading.trackers.curves import EARLIEST_S, TIMES, LoggedRun, is_step, trainer_step_of
 from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
 from rolloupe.index import OpenRun
-from rolloupe.index.metric_columns import MetricColumn, MetricColumns, read_columns, write_columns
 from rolloupe.lru import Lru
 from rolloupe.query.engine.names import is_asked, unknown
+from rolloupe.query.run.metric_columns import CurveSource, MetricColumn, MetricTable, read_columns, write_columns
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
 from rolloupe.storage import file_state, is_folder
 
@@ -39,18 +38,6 @@ VERSION = 4  # changes with what columns mean
 
 _reading: Lru[str, threading.Lock] = Lru(entries=1000)
 """The logs of a run are read once, however many ask for them; other runs do not wait for them."""
-
-
-class CurveSource(NamedTuple):
-    """Where curves of a run come from."""
-
-    kind: str  # the tracker that wrote it: `TensorBoard`, `trackio`,
-    path: str
-    run: str  # the name of the run there, if it has one
-    names: list[str]  # the metrics that it adds
-    step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
-    note: str = ""  # a remark for people: the rows or metrics left out, and why
-    is_named: bool = False  # true if a person named it (`--metrics`): data left out of it is a problem
 
 
 def with_tracker_curves(
@@ -159,26 +146,6 @@ def _chosen(file: curve_files.CurveFile, info: model.RunInfo) -> list[tuple[Logg
     return [(run, "") for run in runs]
 
 
-class MetricTable(NamedTuple):
-    """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
-
-    columns: dict[str, MetricColumn]
-    times: MetricColumn  # when each step was logged, in seconds since 1970; steps without a time are left out
-    sources: Sequence[CurveSource] = ()  # the curves that trackers keep of the run, and which metrics they add
-    is_mapped: bool = False  # true if the numbers are in a file, which the system reads as needed
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that it takes."""
-        columns = [*self.columns.values(), self.times]
-        return 200 * len(columns) + (0 if self.is_mapped else sum(a.nbytes + b.nbytes for a, b in columns))
-
-    @property
-    def start_s(self) -> float | None:
-        """The earliest time of a step, in seconds since 1970; None without any."""
-        return float(self.times[1].min()) if len(self.times[1]) else None
-
-
 kept_tables: Lru[str, MetricTable] = Lru(total=KEPT_BYTES, least=1)
 
 
@@ -217,13 +184,11 @@ def read_table(run: OpenRun, version: str) -> MetricTable:
     """Read the trainer's files, or the columns that an earlier look at the same files saved."""
     kept = read_columns(run.catalog.folder, version)
     if kept is not None:
-        sources = msgspec.json.decode(kept.about, type=list[CurveSource])
-        return MetricTable(dict(kept.columns), kept.times, sources, is_mapped=True)
+        return kept
     rows, sources = with_tracker_curves(run, run.format.metrics(run.info))
     table = table_of(rows)._replace(sources=sources)
     with contextlib.suppress(OSError, UnicodeError):  # a full disk or a strange name costs time, not curves
-        columns = MetricColumns(table.columns, table.times, msgspec.json.encode(sources))
-        write_columns(run.catalog.folder, version, columns)
+        write_columns(run.catalog.folder, version, table)
     return table
 
 

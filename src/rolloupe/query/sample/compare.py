@@ -14,7 +14,7 @@ from rolloupe import text
 from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey, Turn
-from rolloupe.query.sample.load import GroupRow, annotation_places, counted, group_keys, group_rows, read_sample
+from rolloupe.query.sample.load import GroupMember, annotation_places, group_members, read_sample
 from rolloupe.query.search.masks import NO_MASK, Mask
 
 MOST = 64  # number of answers to read at a time
@@ -91,52 +91,46 @@ def compared(
     The reference is `against`, of this group or another, else the answer with the greatest reward. If `only` names that
     answer alone, the reference is the best of the others. Raises `NotFound` for an unknown sample.
     """
-    rows, pairs = _pairs(run, key)
+    group = group_members(run, key)
     is_away = against is not None and against.shared[:3] != key.shared[:3]
-    of_other_group = _pairs(run, against)[1] if against is not None and is_away else []
-    members_by_key = {pair[0]: pair for pair in (*pairs, *of_other_group)}
+    of_other_group = group_members(run, against) if against is not None and is_away else []
+    members_by_key = {member.key: member for member in (*group, *of_other_group)}
     requested = (key, *([against] if against else []), *only)
     for wanted in requested:
         if wanted not in members_by_key:
             raise NotFound(f"no sample {wanted} in this group of run {run.id!r}: load the list again")
     named, shown = set(requested), set(only)  # a group may have a hundred thousand samples
-    counts = counted(run, key, rows)
-    current = [pair for pair, is_counted in zip(pairs, counts, strict=True) if is_counted or pair[0] in named]
-    chosen = [pair for pair in current if pair[0] in shown] if shown else current
-    place = next((n for n, (member, _) in enumerate(chosen) if member == key), 0)
+    current = [member for member in group if member.counts or member.key in named]
+    chosen = [member for member in current if member.key in shown] if shown else current
+    place = next((n for n, member in enumerate(chosen) if member.key == key), 0)
     offset = place // MOST * MOST
     page = chosen[offset : offset + MOST]
     best = _best(current)
-    others = [pair for pair in current if pair[0] != key] if list(only) == [key] else []
+    others = [member for member in current if member.key != key] if list(only) == [key] else []
     other = members_by_key[against] if against else _best(others or current)
     limit = min(ANSWER_CHARS, ALL_CHARS // max(1, len(page) + 1))
-    wanted_pairs = list({pair[0]: pair for pair in (*page, other)}.values())
-    read = {answer.member.key: answer for answer in _read(run, wanted_pairs, limit, mask)}
-    reference = read[other[0]].member
+    wanted_members = list({member.key: member for member in (*page, other)}.values())
+    read = {answer.member.key: answer for answer in _read(run, wanted_members, limit, mask)}
+    reference = read[other.key].member
     members = [
         member._replace(parts_at=parting(member.pieces, reference.pieces))
         if member.key != reference.key and member.pieces and reference.pieces
         else member
-        for member in (read[own].member for own, _ in page)
+        for member in (read[own.key].member for own in page)
     ]
-    _, prompt, prompt_chars, label = read.get(key, read[other[0]])
+    _, prompt, prompt_chars, label = read.get(key, read[other.key])
     common = min((spot for member in members if (spot := member.parts_at)), default=Spot(0, 0))
-    return Compared(len(chosen), offset, other[0], best[0], members, reference, common, prompt, prompt_chars, label)
+    return Compared(len(chosen), offset, other.key, best.key, members, reference, common, prompt, prompt_chars, label)
 
 
-def _pairs(run: OpenRun, key: SampleKey) -> tuple[list[GroupRow], list[tuple[SampleKey, GroupRow]]]:
-    rows = group_rows(run, key)
-    return rows, list(zip(group_keys(run, key, rows), rows, strict=True))
+def _best(members: Sequence[GroupMember]) -> GroupMember:
+    rewards = (member.row.reward for member in members)
+    return members[int(np.argmax([-np.inf if r is None or not np.isfinite(r) else r for r in rewards]))]
 
 
-def _best(pairs: Sequence[tuple[SampleKey, GroupRow]]) -> tuple[SampleKey, GroupRow]:
-    rewards = [row.reward if row.reward is not None and np.isfinite(row.reward) else -np.inf for _, row in pairs]
-    return pairs[int(np.argmax(rewards))]
-
-
-def _read(run: OpenRun, pairs: Sequence[tuple[SampleKey, GroupRow]], limit: int, mask: Mask) -> Iterator[_Read]:
-    noted = annotation_places(run, [row.uid for _, row in pairs])
-    for key, row in pairs:
+def _read(run: OpenRun, members: Sequence[GroupMember], limit: int, mask: Mask) -> Iterator[_Read]:
+    noted = annotation_places(run, [member.row.uid for member in members])
+    for key, row, _ in members:
         try:
             sample = read_sample(run, key, row.locator, noted.get(row.uid, []))
         except RolloupeError as error:

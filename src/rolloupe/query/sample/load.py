@@ -111,9 +111,10 @@ class GroupRow(Struct, frozen=True):
     prompt_hash: int = 0
 
 
-def group_rows(run: OpenRun, key: SampleKey) -> list[GroupRow]:
-    """Return the rows of a group in file order, earlier attempts included."""
-    return [row_of(record) for record in database.ask(run, _question(run, key, GROUP, key.shared[:3]))]
+def group_members(run: OpenRun, key: SampleKey) -> "list[GroupMember]":
+    """Return the members of a sample's group in file order, earlier attempts included."""
+    records = database.ask(run, _question(run, key, GROUP, key.shared[:3]))
+    return members_of(run, key, list(map(row_of, records)))
 
 
 def row_of(record: Sequence[Any]) -> GroupRow:
@@ -127,23 +128,26 @@ def _question(run: OpenRun, key: SampleKey, sql: str, values: Sequence[object]) 
     return Question(run.snapshot().holding([key.split], key.step, key.step), sql, values)
 
 
-def group_keys(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[SampleKey]:
-    """Return the keys of a group's rows. Of one index, all but the last, and older launches, are earlier attempts."""
+class GroupMember(NamedTuple):
+    """A row of a group, its key, and whether it counts: an older launch's records of the step do not."""
+
+    key: SampleKey
+    row: GroupRow
+    counts: bool
+
+
+def members_of(run: OpenRun, key: SampleKey, rows: Sequence[GroupRow]) -> list[GroupMember]:
+    """Return the members of a group. Of one index, all but the last, and older launches, are earlier attempts."""
     newest = _newest(run, key)
     remaining, seen = Counter(row.index for row in rows), Counter[str]()
-    attempts = {}
+    members = {}
     for number, row in sorted(enumerate(rows), key=lambda pair: pair[1].launch):
         remaining[row.index] -= 1
         seen[row.index] += 1
-        is_current = not remaining[row.index] and row.launch in (0, newest)
-        attempts[number] = 0 if is_current else seen[row.index]
-    return [SampleKey(key.split, key.step, key.group, row.index, attempts[n]) for n, row in enumerate(rows)]
-
-
-def counted(run: OpenRun, key: SampleKey, rows: list[GroupRow]) -> list[bool]:
-    """Return for each row of a group whether it counts: an older launch's records of the step do not."""
-    newest = _newest(run, key)
-    return [row.launch in (0, newest) for row in rows]
+        counts = row.launch in (0, newest)
+        attempt = 0 if counts and not remaining[row.index] else seen[row.index]
+        members[number] = GroupMember(SampleKey(*key.shared[:3], row.index, attempt), row, counts)
+    return [members[number] for number in range(len(rows))]
 
 
 def _newest(run: OpenRun, key: SampleKey) -> int:
@@ -233,10 +237,7 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
 
     In a group without attempts, only that sample becomes an object.
     """
-    question = _question(run, key, GROUP, key.shared[:3])
-    if not question.pieces:
-        raise no_sample(run, key)
-    table = database.table(run, question)
+    table = database.table(run, _question(run, key, GROUP, key.shared[:3]))
     launches = table["launch"].to_numpy()
     is_current = (launches == 0) | (launches == _newest(run, key))
     is_plain = is_current.all() and len({*table["idx"].to_numpy()}) == len(table)
@@ -250,8 +251,7 @@ def sample_and_group(run: OpenRun, key: SampleKey) -> tuple[Sample, Sequence[Sam
     found.row.prompt_hash = row.prompt_hash
     if plain is not None:
         return found, plain
-    keys = zip(group_keys(run, key, rows), rows, counted(run, key, rows), strict=True)
-    return found, [own for own, of, counts in keys if counts or of is row]
+    return found, [member.key for member in members_of(run, key, rows) if member.counts or member.row is row]
 
 
 @by_former_id
@@ -274,7 +274,7 @@ def read(run: OpenRun, file: str, start: int, length: int) -> bytes:
 
 def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """Return the samples of a sample's group, in order."""
-    keys = group_keys(run, key, group_rows(run, key))
+    keys = [member.key for member in group_members(run, key)]
     current = None if keys else current_ids(run, [key]).get(key)
     return keys if current in (None, key) else neighbours(run, current)
 

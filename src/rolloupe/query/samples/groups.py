@@ -122,9 +122,6 @@ def _heads_of(run: OpenRun, snapshot: Snapshot, query: SampleQuery) -> Heads:
     unordered = snapshot.holding(query.splits, query.step_min, query.step_max)
     pieces = sorted(unordered, key=lambda piece: (piece.source, piece.start))  # they come as they were indexed
     terms = compile_query(snapshot, query, by_group=False)
-    if not pieces:
-        none = np.empty(0, np.int64)
-        return Heads(none, np.empty(0, np.uint64), none, none)
     sort_column = "NULL" if by_index else column(snapshot, query.sort)
     is_text = not by_index and not is_number(snapshot, query.sort)
     value = f"min({sort_column})" if is_text or by_index else mean_of(f"{sort_column}::DOUBLE")

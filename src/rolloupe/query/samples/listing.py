@@ -152,7 +152,7 @@ def top_steps(snapshot: Snapshot, query: SampleQuery, keys: Sequence[StepKey], w
         return None
     if names.is_annotated(snapshot, [by.column, "discarded"]):
         return None
-    if by.kind == "derived" and snapshot.lacking(by.name, keys):
+    if by.kind == "derived" and any(by.name not in piece.derived for piece in snapshot.of(keys)):
         return None
     sign = 1.0 if query.descending else -1.0
     best: list[tuple[float, float]] = []
@@ -283,8 +283,6 @@ def order_of(
     """Order the samples of a query, or of some of its steps, by a number (SQL). Raises `BadQuery` for too many."""
     terms = compile_query(snapshot, query, by_group=False)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if only is None else snapshot.of(only)
-    if not pieces:
-        return Order(snapshot, TableReading(run.catalog.folder, ()), np.empty(0, np.int64))
     splits = sorted({split for split, _ in snapshot.steps}, key=lambda split: (split != "train", split))
     steps_alone = "" if only is None else "SEMI JOIN only_steps USING (split, step)"
     sql = f"""{terms.own} SELECT ({PLACE[0]} << {ROW_BITS}) | {PLACE[1]}, step, ({number})::DOUBLE,

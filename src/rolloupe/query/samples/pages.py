@@ -255,7 +255,7 @@ class SampleArrays(NamedTuple):
 
     table: pa.Table
     snapshot: Snapshot
-    reading: TableReading | None
+    reading: TableReading
 
     def __len__(self) -> int:
         return len(self.table)
@@ -277,7 +277,7 @@ class SampleArrays(NamedTuple):
 
     def row_places(self, places: Sequence[int]) -> list[RowPlace]:
         """Where the index has some of the samples."""
-        if self.reading is None or not len(places):
+        if not len(places):
             return []
         pairs = zip(*(self.table[name].take(pa.array(places)).to_pylist() for name in (FILE, ROW)), strict=True)
         return [self.reading.place(*pair) for pair in pairs]
@@ -290,8 +290,6 @@ def sample_arrays(run: OpenRun, query: SampleQuery, names: Sequence[str]) -> Sam
     terms = compile_query(snapshot, query, by_group=False, also=names)
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max)
     columns = {name: column(snapshot, name) for name in names}
-    if not pieces:
-        return SampleArrays(pa.table({name: [] for name in (*names, *HASHES)}), snapshot, None)
     selected = ", ".join(f"{sql} AS {quote(name)}" for name, sql in {**columns, **HASHES}.items())
     sql = f"{terms.own} SELECT {', '.join(PLACE)}, {selected} FROM own"
     table, reading = database.placed(run, terms.question(pieces, sql))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent import futures
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -363,15 +363,3 @@ def threads() -> int:
 def pool() -> ThreadPoolExecutor:
     """Return the threads that all searches share."""
     return ThreadPoolExecutor(threads(), thread_name_prefix="search")
-
-
-def search(
-    run: OpenRun,
-    text: TextQuery,
-    query: SampleQuery | None = None,
-    *,
-    stopped: Callable[[], bool] = never,
-    **options: Any,
-) -> Search:
-    """Search the samples of a query (default: all samples), with the options of `SearchOptions`: see `Search`."""
-    return Search(run, text, query or SampleQuery(), SearchOptions(**options), stopped)

@@ -38,11 +38,8 @@ def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
     snapshot = run.snapshot()
 
     def make() -> PromptMeans:
-        pieces = snapshot.holding(splits)
-        if not pieces:
-            none = np.zeros(0, np.int64)
-            return PromptMeans(none, none, np.zeros(0), none)
-        table = database.table(run, database.Question(pieces, MEANS, [[*splits]], overlay=discard_overlay(snapshot)))
+        overlay = discard_overlay(snapshot)
+        table = database.table(run, database.Question(snapshot.holding(splits), MEANS, [[*splits]], overlay=overlay))
         means = PromptMeans(*(column.to_numpy()[::-1] for column in table.columns))
         if len(means.steps) <= MOST_MEANS:
             return means

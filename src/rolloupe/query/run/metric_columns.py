@@ -5,10 +5,11 @@ columns take 8 bytes per point, and only those of that metric come from the disk
 """
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, TypeVar
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -35,15 +36,39 @@ _SCHEMA = pa.schema({
 """A row for the times, and one for each metric; `shared` is the row with the same steps, which are stored once."""
 
 
-class MetricColumns(NamedTuple):
-    """The metrics of a run by name, the times of its steps, and more facts from the reader of its logs."""
+class CurveSource(NamedTuple):
+    """Where curves of a run come from."""
 
-    columns: Mapping[str, MetricColumn]
-    times: MetricColumn
-    about: bytes = b""
+    kind: str  # the tracker that wrote it: `TensorBoard`, `trackio`,
+    path: str
+    run: str  # the name of the run there, if it has one
+    names: list[str]  # the metrics that it adds
+    step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
+    note: str = ""  # a remark for people: the rows or metrics left out, and why
+    is_named: bool = False  # true if a person named it (`--metrics`): data left out of it is a problem
 
 
-def read_columns(folder: Path, version: str) -> MetricColumns | None:
+class MetricTable(NamedTuple):
+    """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
+
+    columns: dict[str, MetricColumn]
+    times: MetricColumn  # when each step was logged, in seconds since 1970; steps without a time are left out
+    sources: Sequence[CurveSource] = ()  # the curves that trackers keep of the run, and which metrics they add
+    is_mapped: bool = False  # true if the numbers are in a file, which the system reads as needed
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        columns = [*self.columns.values(), self.times]
+        return 200 * len(columns) + (0 if self.is_mapped else sum(a.nbytes + b.nbytes for a, b in columns))
+
+    @property
+    def start_s(self) -> float | None:
+        """The earliest time of a step, in seconds since 1970; None without any."""
+        return float(self.times[1].min()) if len(self.times[1]) else None
+
+
+def read_columns(folder: Path, version: str) -> MetricTable | None:
     """Map the columns in an index folder; None if they are missing, damaged or of another version."""
     try:
         with pa.memory_map(str(folder / FOLDER / FILE)) as file:
@@ -59,24 +84,25 @@ def read_columns(folder: Path, version: str) -> MetricColumns | None:
         return None
     if any(len(steps) != len(values) for steps, values in (times, *columns)):
         return None
-    return MetricColumns(dict(zip(names, columns, strict=True)), times, about.get(_ABOUT, b""))
+    sources = msgspec.json.decode(about.get(_ABOUT, b"[]"), type=list[CurveSource])
+    return MetricTable(dict(zip(names, columns, strict=True)), times, sources, is_mapped=True)
 
 
-def write_columns(folder: Path, version: str, metrics: MetricColumns) -> None:
+def write_columns(folder: Path, version: str, table: MetricTable) -> None:
     """Write the columns, or replace older ones, if they are worth a file. Raises OSError."""
-    if sum(len(values) for _, values in metrics.columns.values()) < LEAST_POINTS:
+    if sum(len(values) for _, values in table.columns.values()) < LEAST_POINTS:
         return
-    columns = [metrics.times, *metrics.columns.values()]
+    columns = [table.times, *table.columns.values()]
     rows: dict[bytes, int] = {}
     shared = [rows.setdefault(steps.tobytes(), row) for row, (steps, _) in enumerate(columns)]
     none = np.zeros(0, np.int64)
     own = [steps if shared[row] == row else none for row, (steps, _) in enumerate(columns)]
-    lists = [["", *metrics.columns], shared, own, [values for _, values in columns]]
-    about = {_VERSION: version.encode("utf-8", "surrogateescape"), _ABOUT: metrics.about}
-    table = pa.table(lists, schema=_SCHEMA).replace_schema_metadata(about)
+    lists = [["", *table.columns], shared, own, [values for _, values in columns]]
+    about = {_VERSION: version.encode("utf-8", "surrogateescape"), _ABOUT: msgspec.json.encode(table.sources)}
+    stored = pa.table(lists, schema=_SCHEMA).replace_schema_metadata(about)
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, table.schema) as writer:
-        writer.write_table(table)
+    with pa.ipc.new_file(sink, stored.schema) as writer:
+        writer.write_table(stored)
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     atomic.write(folder / FOLDER / FILE, memoryview(sink.getvalue()))
 
