@@ -14,7 +14,6 @@ from rolloupe.query import SampleQuery
 from rolloupe.state import State
 from rolloupe.state.records import Change, Mark, SampleMark, marks_of
 from tests.index.support import lines, row
-from tests.query.sample.test_stream import questions
 
 
 def run_with_uids(folder: Path) -> Path:
@@ -38,7 +37,7 @@ def run_with_uids(folder: Path) -> Path:
 
 
 def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In one statement, however many are looked up at a time where all is told of each."""
+    """Some at a time."""
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     rows = [row(0, n, response=f"Answer {n}") for n in range(30)]
@@ -48,43 +47,17 @@ def test_the_samples_of_many_marks_are_looked_up_together(tmp_path: Path, monkey
         run = runs.indexed()
         items = list(query.every(run, SampleQuery()))
         keys = [*(item.key for item in items), SampleKey("train", 0, "x", "0"), SampleKey("train", 5, "0", "0")]
-        found = {key: (item.key, item.response) for key, item in query.named(run, keys).items()}
+        found = query.named(run, keys)
         assert len(found) == 31 and any(key.attempt for key in found)
-        assert query.responses(run, keys) == found
         state = State(tmp_path / "state")
         for key in keys:
             if not key.attempt:
                 value = SampleMark(bookmarked=True, note="", uid="", excerpt="as it was")
                 state.write(Change(kind="sample", name=str(key), value=value, seen=0), run)
         state.close()
-        asked = questions(monkeypatch)
-        marks = runs.bookmarks()
-        assert len(asked) == 1
-        assert [(one.id, one.response) for one in marks if one.is_there] == [
+        assert [(one.id, one.response) for one in runs.bookmarks() if one.is_there] == [
             (str(item.key), item.response) for item in items if not item.key.attempt
         ]
-
-
-def test_responses_of_keys_that_stand_alone_are_not_ranked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    train = tmp_path / "run" / "rollout_result" / "train"
-    train.mkdir(parents=True)
-    rows = [row(0, n, response=f"Answer {n}") for n in range(3)]
-    (train / "0.jsonl").write_bytes(lines(rows))
-    (train / "1.jsonl").write_bytes(lines([row(1, 0, response="first"), row(1, 0, response="again")]))
-    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        run = runs.indexed()
-        run.wait()
-        keys = [item.key for item in query.every(run, SampleQuery())]
-        asked = questions(monkeypatch)
-        found = query.responses(run, [key for key in keys if not key.attempt])
-        assert sorted(text for _, text in found.values()) == ["Answer 0", "Answer 1", "Answer 2", "again"]
-        assert "arg_max" in asked[-1]
-    (train / "1.jsonl").unlink()
-    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        run = runs.indexed()
-        found = query.responses(run, keys)
-        assert sorted(text for _, text in found.values()) == ["Answer 0", "Answer 1", "Answer 2"]
-        assert "arg_max" not in asked[-1]
 
 
 def test_marks_cost_the_collector_of_garbage_nothing() -> None:

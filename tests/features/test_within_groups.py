@@ -39,14 +39,15 @@ def test_difficulty_of_prompts_cancels() -> None:
         sums_within(grouping.centred(x + more)[:, None], grouping.centred(a), grouping.centred(a), grouping)
         for a, more in ((noise + 0.5 * x, 0), (noise + 0.5 * x + easy, np.repeat(rng.random(50), 8)))
     )
-    assert np.isclose(plain.z, shifted.z) and np.isclose(plain.effect, shifted.effect) and 3 < plain.z[0] < 9
+    (z, effect), (shifted_z, shifted_effect) = ((of.s / np.sqrt(of.v), of.r / of.d) for of in (plain, shifted))
+    assert np.isclose(z, shifted_z) and np.isclose(effect, shifted_effect) and 3 < z[0] < 9
 
 
 def test_groups_of_one_and_groups_without_spread_show_nothing() -> None:
     grouping = grouping_of([1, 1, 3])
     rewards = grouping.centred(np.array([1.0, 0, 0.3, 0.3, 0.3]))
     found = sums_within(grouping.centred(np.arange(5.0))[:, None], rewards, rewards, grouping)
-    assert found.z[0] == 0 and found.groups[0] == 0 and found.d[0] == 2
+    assert found.v[0] == 0 and found.groups[0] == 0 and found.d[0] == 2
 
 
 def radar(texts: list[str], rewards: np.ndarray, sizes: list[int]) -> dict[int, tuple[float, ...]]:

@@ -9,7 +9,6 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.parts import ScoreLine
 from rolloupe.insight.rescore import FAILED, PREFIX, REASON, Graded, Rescored, RescorePlan, rescored
-from rolloupe.model import SampleKey
 from rolloupe.state import State
 from rolloupe.state.records import located_samples, marks_of
 from rolloupe.state.scores import encoded, score_file
@@ -38,15 +37,12 @@ def bookmarks(run: OpenRun, state_dir: Path | None) -> list[Bookmark]:
         owner = state.owner(run)
         marks = [mark for mark in marks_of(state.of(owner)) if mark.is_bookmark] if owner else []
 
-    def moved(uids: Sequence[str]) -> dict[str, tuple[SampleKey, str]]:
-        return {uid: (item.key, item.response) for uid, item in query.by_uid(run, uids).items()}
-
-    samples = located_samples(marks, lambda keys: query.responses(run, keys), moved)
+    samples = located_samples(marks, lambda keys: query.named(run, keys), lambda uids: query.by_uid(run, uids))
     return [
         Bookmark(
-            str(sample[0]) if sample and sample[0] != mark.key else mark.item.name,
+            sample.id if sample and sample.key != mark.key else mark.item.name,
             mark.mark.bookmarked, mark.mark.note, sample is not None, mark.mark.uid,
-            sample[1] if sample else mark.mark.excerpt, mark.item.changed_s,
+            sample.response if sample else mark.mark.excerpt, mark.item.changed_s,
         )
         for mark, sample in samples
     ]  # fmt: skip

@@ -30,7 +30,7 @@ from rolloupe.index.index_folders import (
     make_folder,
     place_of_run,
 )
-from rolloupe.index.run import OpenRun, RunServices
+from rolloupe.index.run import OpenRun
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
 from rolloupe.index.scans import IndexServices, RunShard
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
@@ -142,8 +142,8 @@ class Library:
         self.executor: Executor = work.executor() if work.executor else ProcessExecutor(work.processes or core_count())
         self.budget = Budget(self.index_dir, budget_bytes)
         scheduler = RunScheduler(clock=work.clock)
-        indexing = IndexServices(self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock)
-        self._services = RunServices(indexing, lambda run: self._tell("run", run), scores)
+        self._services = IndexServices(self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock)
+        self._scores = scores
         self._runs: dict[str, OpenRun] = {}
         self._open(discovery)
         if follow:
@@ -226,7 +226,7 @@ class Library:
 
             place = f"{place_of(self.shared_at)}/{folder.relative_to(self.index_dir).as_posix()}"
             mirror = Mirror(folder, SharedRun(place), self.budget, self._clock)
-        return OpenRun(run_id, info, folder, self._services, mirror)
+        return OpenRun(run_id, info, folder, self._services, partial(self._tell, "run"), self._scores, mirror)
 
     def watch(self, began: float, took_s: float) -> None:
         """Look for runs that begin while the library is open, after the end of the first search."""

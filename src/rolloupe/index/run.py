@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rolloupe.index.run_indexer import IndexProgress, RunIndexer
 from rolloupe.index.run_scheduler import ScheduledRun
@@ -25,27 +25,24 @@ CLOSE_S = 10.0
 """How long to wait for a turn to end."""
 
 
-class RunServices(NamedTuple):
-    """What a library gives to each of its runs."""
-
-    indexing: IndexServices
-    on_change: Callable[["OpenRun"], None]
-    scores: Callable[["OpenRun"], Sequence[Source]]
-    """Lists the files with a person's own scores of a run."""
-
-
 class OpenRun:
-    """One run of a library."""
+    """One run of a library. `scores` lists the files with a person's own scores of it."""
 
     def __init__(
-        self, run_id: str, info: RunInfo, folder: Path, services: RunServices, mirror: "Mirror | None" = None
+        self,
+        run_id: str,
+        info: RunInfo,
+        folder: Path,
+        services: IndexServices,
+        on_change: Callable[["OpenRun"], None],
+        scores: Callable[["OpenRun"], Sequence[Source]],
+        mirror: "Mirror | None" = None,
     ) -> None:
         self.id = run_id
-        scores, on_change = (lambda: services.scores(self)), (lambda: services.on_change(self))
-        self.indexer = RunIndexer(info, folder, services.indexing, scores, on_change, mirror)
+        self.indexer = RunIndexer(info, folder, services, partial(scores, self), partial(on_change, self), mirror)
         self.format = self.indexer.format
         self.catalog, self.sources, self.facts = self.indexer.catalog, self.indexer.sources, self.indexer.facts
-        self._scheduler, self._clock = services.indexing.scheduler, services.indexing.clock
+        self._scheduler, self._clock = services.scheduler, services.clock
         self._scheduled: ScheduledRun | None = None
         self._starting, self._repairing = threading.Lock(), threading.Lock()
         self.own_scores: tuple[Piece, str] | None = None

@@ -50,6 +50,13 @@ def noise_of_trend(values: Floats) -> float:
     return float(np.median(np.abs(np.diff(values, 2)))) / 0.6745 / 6**0.5
 
 
+def ranks(values: Floats) -> Floats:
+    """Return the rank of each value, from 0 on; equal values share the mean of their ranks."""
+    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    of_values: Floats = (np.cumsum(counts) - (counts + 1) / 2)[places]
+    return of_values
+
+
 def halfway(steps: Sequence[int], means: Floats, before: float, after: float) -> int:
     """Return the middle step of the first of the windows that are nearer to `after` than to `before` from then on.
 

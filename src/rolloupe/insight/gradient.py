@@ -13,9 +13,10 @@ from rolloupe.features import Floats, Grouping, Places, divided
 from rolloupe.index import OpenRun
 from rolloupe.index.features import LARGEST
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
-from rolloupe.query import GROUP, SampleQuery
+from rolloupe.query import SampleQuery
 from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
+from rolloupe.query.samples.pages import GROUP, sample_arrays
 from rolloupe.questions import GradientQuery, GridQuery
 from rolloupe.tokens.series import EQUAL
 
@@ -128,7 +129,7 @@ class Pulls:
 
     def __init__(self, run: OpenRun, scope: SampleQuery, env: str | None, correct: str) -> None:
         self._run = run
-        self._arrays = query.sample_arrays(run, scope, [*COLUMNS, *([correct] if correct else [])])
+        self._arrays = sample_arrays(run, scope, [*COLUMNS, *([correct] if correct else [])])
         kept = np.abs(self._arrays.numbers("reward")) < LARGEST
         if env is not None:
             kept &= self._arrays.words("env") == env

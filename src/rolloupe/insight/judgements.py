@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.columns import JUDGEMENT, OWN_JUDGEMENT
 from rolloupe.index import OpenRun, Piece, tag_column
+from rolloupe.insight.curves import ranks
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.lru import Lru
 from rolloupe.model import Real
@@ -21,6 +22,7 @@ from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.query.filter.nodes import Missing, Not
 from rolloupe.query.filter.parser import conditions, quoted
 from rolloupe.query.records import scope_of
+from rolloupe.query.samples.pages import GROUP, located_by_uid, located_named, sample_arrays
 from rolloupe.questions import AgreementQuery, JudgingQuery
 from rolloupe.state import State
 from rolloupe.state.records import JUDGEMENTS, LocatedMark, located_samples
@@ -54,9 +56,7 @@ def _overlay(run: OpenRun, marks: Sequence[LocatedMark]) -> tuple[Piece, str]:
     """The judgements among some marks as scores, and a stamp of them."""
     snapshot = run.snapshot()
     name = OWN_JUDGEMENT if JUDGEMENT in (*snapshot.metrics, *snapshot.tags) else JUDGEMENT
-    samples = located_samples(
-        marks, lambda keys: query.located_named(run, keys), lambda uids: query.located_by_uid(run, uids)
-    )
+    samples = located_samples(marks, lambda keys: located_named(run, keys), lambda uids: located_by_uid(run, uids))
     judged = {sample.word: mark.mark.judgement for mark, sample in samples if sample is not None}
     table = pa.table({
         "uid": pa.array(judged, pa.string()),
@@ -90,7 +90,7 @@ def judging_queue(run: OpenRun, asked: JudgingQuery) -> JudgingQueue:
     where = (*conditions(asked.where), Missing(name_of(run)))
     scope = replace(scope_of(asked), trained=not asked.discarded, where=where, typed=asked.where)
     against = _second_opinion(run, asked.split) if asked.order == "disagreement" else ""
-    arrays = query.sample_arrays(run, scope, ["reward", *([against] if against else [])])
+    arrays = sample_arrays(run, scope, ["reward", *([against] if against else [])])
     order = np.random.default_rng(asked.seed).permutation(len(arrays))
     rewards = arrays.numbers("reward")[order]
     if asked.order == "strata":
@@ -99,7 +99,7 @@ def judging_queue(run: OpenRun, asked: JudgingQuery) -> JudgingQueue:
         apart = np.abs(_ranks(rewards) - _ranks(arrays.numbers(against)[order]))
         order = order[np.argsort(-np.nan_to_num(apart, nan=-1.0), kind="stable")]
     elif asked.order == "disagreement":
-        order = order[_by_mixed_group(arrays.table[query.GROUP].to_numpy()[order], rewards)]
+        order = order[_by_mixed_group(arrays.table[GROUP].to_numpy()[order], rewards)]
     return JudgingQueue(arrays.ids(run, order[: asked.limit].tolist()), len(order), against)
 
 
@@ -134,11 +134,9 @@ def _turns(strata: NDArray[np.int64]) -> NDArray[np.int64]:
 def _ranks(values: Floats) -> Floats:
     """The rank of each value from 0 to 1, equal ones alike; NaN for values that are not finite."""
     finite = np.isfinite(values)
-    _, places, counts = np.unique(values[finite], return_inverse=True, return_counts=True)
-    middles = np.cumsum(counts) - counts / 2
-    ranks = np.full(len(values), np.nan)
-    ranks[finite] = middles[places] / max(1, finite.sum())
-    return ranks
+    of_values = np.full(len(values), np.nan)
+    of_values[finite] = (ranks(values[finite]) + 0.5) / max(1, finite.sum())
+    return of_values
 
 
 def _by_mixed_group(groups: NDArray[np.uint64], rewards: Floats) -> NDArray[np.int64]:

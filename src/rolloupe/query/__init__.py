@@ -54,22 +54,6 @@ from rolloupe.query.run.trainer_files import (
     metrics,
     trainer_version,
 )
-from rolloupe.query.run_features import (
-    LEAST_GROUPS,
-    FeaturePieces,
-    FeatureWindow,
-    Hashes,
-    SampleWords,
-    WindowFacts,
-    annotated_advantages,
-    feature_pieces,
-    feature_sums,
-    ids_of,
-    response_of,
-    sample_metric,
-    sample_rewards,
-    sample_words,
-)
 from rolloupe.query.run_tokens.statistics import (
     CurvesByPosition,
     MaskedBySteps,
@@ -99,27 +83,18 @@ from rolloupe.query.sample.load import (
     sample,
     sample_and_group,
 )
-from rolloupe.query.sample.stream import Reader, TextedSample, groups_with_texts, whole, with_group_advantages
+from rolloupe.query.sample.stream import Reader, whole, with_group_advantages
 from rolloupe.query.samples.explain_empty import discarded_too, why_few, why_none
 from rolloupe.query.samples.groups import Group, GroupPage, groups, groups_page
 from rolloupe.query.samples.pages import (
-    GROUP,
-    IDENTITY,
-    PROMPT,
-    TEXT,
     by_uid,
     derived_names,
     every,
     in_scope,
-    located_by_uid,
-    located_named,
     named,
     needs_whole_index,
-    responses,
-    sample_arrays,
     samples,
     table,
-    whole_samples,
     with_length,
 )
 from rolloupe.query.several_runs.configs import (

@@ -159,6 +159,15 @@ class SampleWords(NamedTuple):
         """True if every group has one sample."""
         return self.size > 0 and len(self.grouping) == self.size
 
+    def at(self, kept: NDArray[np.bool_]) -> "SampleWords":
+        """Some of the samples."""
+        words = kept[self.samples]
+        return SampleWords(
+            self.pieces, self.piece[kept], self.row[kept], self.step[kept], Grouping(self.grouping.numbers[kept]),
+            self.advantages[kept], self.rewards[kept], self.words[words], (np.cumsum(kept) - 1)[self.samples[words]],
+            {name: values[kept] for name, values in self.behaviours.items()},
+        )  # fmt: skip
+
     def place(self, number: int) -> RowPlace:
         """Where a sample lies."""
         return RowPlace(self.pieces[self.piece[number]], int(self.row[number]))

@@ -7,6 +7,7 @@ import pytest
 import rolloupe
 from rolloupe import query
 from rolloupe.insight.findings import Finding, RunFindings, findings, search
+from rolloupe.query.run_features import sample_words
 from tests.index.support import opened
 from tests.insight.findings.planted import HACKS, Plan, write_run
 
@@ -28,7 +29,7 @@ def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
 def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, RunFindings]:
     """Write a run, and look for findings: as people do, and among phrases alone."""
     write_run(folder / "run", plan)
-    words = query.sample_words
+    words = sample_words
     with opened(folder / "run", folder / "index") as library, pytest.MonkeyPatch.context() as patch:
         run = library.runs[0]
         assert run.wait_all(600)

@@ -21,14 +21,14 @@ from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, word
 from rolloupe.insight.findings.selection import candidates, phrase_matrix, smallest_effect
 from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
-from rolloupe.query import (
+from rolloupe.query.run_features import (
     FeatureWindow,
     WindowFacts,
+    condition,
     feature_pieces,
     feature_sums,
     sample_words,
 )
-from rolloupe.query.run_features import condition
 from tests.index.support import lines, opened, row
 from tests.insight.findings.planted import Plan, write_run
 from tests.insight.findings.support import HACK, findings_of

@@ -168,7 +168,8 @@ class RunSamples(OpenedRun):
         """
         narrowed = sample_query(split=split, step=step, steps=steps, group=group, where=where)
         wanted = text_search.TextQuery(text=text, regex=regex, case=case, word=word, roles=tuple(roles))
-        return lists.Hits(text_search.search(self._ready_with_derived(narrowed), wanted, narrowed, limit=limit))
+        options = text_search.SearchOptions(limit=limit)
+        return lists.Hits(text_search.Search(self._ready_with_derived(narrowed), wanted, narrowed, options))
 
     def sample(self, id: str | SampleKey) -> NotebookSample:
         """Read one whole sample from its file: turns, token series, every field; `tokens` is a table of its tokens.

@@ -14,7 +14,7 @@ from rolloupe.insight.findings.phrase import words_to_read
 from rolloupe.insight.findings.records import FindingClass, ReadingList, RunFindings
 from rolloupe.insight.findings.selection import TYPICAL_SHARE, FeatureMatrix
 from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
-from rolloupe.query import LEAST_GROUPS
+from rolloupe.query.run_features import LEAST_GROUPS
 
 COINCIDE = 0.8
 """Two features with a higher correlation of presence among siblings are one, however often each occurs."""

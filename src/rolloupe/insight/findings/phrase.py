@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.features import phrases_of, words_of
-from rolloupe.query import Hashes
+from rolloupe.query.run_features import Hashes
 
 ALIKE = 0.6
 """N-grams with a higher correlation among siblings belong to one wording."""

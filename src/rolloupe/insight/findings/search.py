@@ -21,7 +21,8 @@ from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
 from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, RunFindings
 from rolloupe.insight.findings.trend import Trend
-from rolloupe.query import FeatureWindow, text_rewards
+from rolloupe.query import run_features, text_rewards
+from rolloupe.query.run_features import FeatureWindow
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
 
@@ -107,20 +108,21 @@ def _scope_of(run: OpenRun, asked: FindingQuery | PartQuery) -> Scope:
 def search(run: OpenRun, scope: Scope) -> RunFindings:
     """Search, whether or not findings are kept."""
     snapshot, window, metrics, correct = scope
-    pieces = query.feature_pieces(snapshot, window)
-    features, facts = query.feature_sums(run, window, pieces)
+    pieces = run_features.feature_pieces(snapshot, window)
+    features, facts = run_features.feature_sums(run, window, pieces)
     chosen = selection.candidates(features, facts)
-    sample = query.annotated_advantages(run, snapshot, query.sample_words(run, window, pieces))
+    sample = run_features.annotated_advantages(run, snapshot, run_features.sample_words(run, window, pieces))
     matrix = selection.feature_matrix(sample, chosen)
     evidence = selection.evidence_of(matrix, features, facts.advantage_squares, is_whole=pieces.is_whole)
-    values = query.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
+    values = run_features.sample_metric(run, snapshot, sample, correct) if correct and sample.size else None
     answer = RunFindings(
         findings=_Search(run, matrix, evidence, chosen, values).findings() if facts.groups and sample.size else [],
         split=window.split, env=window.env, step_min=window.step_min, step_max=window.step_max,
         samples=pieces.samples, scanned=facts.samples, pending=pieces.pending, read=sample.size, groups=facts.groups,
         tested=chosen.tested, expected=chosen.expected, least_z=chosen.z, largest_z=chosen.best,
         correct=correct, metrics=list(metrics),
-        smallest=selection.smallest_effect(facts, chosen.z) if facts.groups >= query.LEAST_GROUPS else None, note="",
+        smallest=selection.smallest_effect(facts, chosen.z) if facts.groups >= run_features.LEAST_GROUPS else None,
+        note="",
     )  # fmt: skip
     return replace(answer, note=cards.note_of(answer, is_alone=sample.is_alone, is_text=bool(text_rewards(run))))
 
@@ -151,7 +153,7 @@ class _Search:
         paid = [*self._cards([self._paid(number) for number in self._wordings]), *self._drift()]
         reads = [cards.to_read(self._matrix, feature.number, feature.sign, self._correct) for feature in paid]
         numbers = sorted({number for read in reads for number in read.numbers()})
-        ids = query.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers)
+        ids = run_features.ids_of(self._run, self._run.snapshot(), self._matrix.of, numbers)
         names: dict[int | None, str] = dict(zip(numbers, ids, strict=True))
         return [self._finding(feature, read, names) for feature, read in zip(paid, reads, strict=True)]
 
@@ -224,7 +226,7 @@ class _Search:
         covered = has * (1 + (matrix.x[:, alike] > 0) @ twins)
         best_covered = np.flatnonzero(covered == covered.max())
         first = int(best_covered[np.argmin(matrix.of.step[best_covered])])  # in whichever order the index has files
-        text = query.response_of(self._run, matrix.of, first)
+        text = run_features.response_of(self._run, matrix.of, first)
         words = phrases_in(text, matrix.hashes[alike])
         close = (correlations > NEARLY_SAME) & (z * selection.PREFERENCE >= z[number])
         same = [near for near in alike.tolist() if close[near] and int(matrix.hashes[near]) in words]

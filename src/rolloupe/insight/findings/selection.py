@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rolloupe.features import FeatureRows, Floats, divided, phrases_of, sums_within
 from rolloupe.index.features import hash_of_behaviour
-from rolloupe.query import Hashes, SampleWords, WindowFacts
+from rolloupe.query.run_features import Hashes, SampleWords, WindowFacts
 
 MIN_Z = 5.0
 FALSE_SHARE = 0.005

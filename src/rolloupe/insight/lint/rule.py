@@ -15,7 +15,8 @@ from rolloupe.index import Moments, OpenRun
 from rolloupe.index.features import LARGEST
 from rolloupe.insight.curves import UncheckedRule, counted, words_of
 from rolloupe.model import Sample
-from rolloupe.query import GROUP, SampleQuery, text_rewards
+from rolloupe.query import SampleQuery, text_rewards
+from rolloupe.query.samples.pages import GROUP, sample_arrays
 from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
@@ -76,7 +77,7 @@ class LintData:
         columns = dict.fromkeys(
             (*COLUMNS, *ranges, *self.policy, *self.recorded, *self.reward_tags, *self._tokens, *more)
         )
-        self.arrays = query.sample_arrays(run, scope, list(columns))
+        self.arrays = sample_arrays(run, scope, list(columns))
         self.ranged = ranges
         self.step = self.arrays.numbers("step")
         self.reward, self.advantage = self.arrays.numbers("reward"), self.arrays.numbers("advantage")

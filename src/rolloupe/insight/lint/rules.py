@@ -23,7 +23,7 @@ from rolloupe.insight.lint.rule import (
     lint_rule,
 )
 from rolloupe.model import SampleKey
-from rolloupe.query import IDENTITY, PROMPT, TEXT
+from rolloupe.query.samples.pages import IDENTITY, PROMPT, TEXT, whole_samples
 
 
 def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
@@ -155,7 +155,7 @@ def disputed_labels(data: LintData) -> Breach | None:
     siblings = grouping.starts[own][:, None] + np.arange(READ_SIBLINGS)
     read = siblings[np.arange(READ_SIBLINGS) < grouping.sizes[own][:, None]].tolist()
     answers: dict[int, list[tuple[str, str]]] = {}
-    for place, sample in query.whole_samples(data.run, data.arrays, read, MOST_BYTES):
+    for place, sample in whole_samples(data.run, data.arrays, read, MOST_BYTES):
         if (label := plain_answer(sample.label)) and (answer := final_answer(sample.response_text)):
             answers.setdefault(int(grouping.numbers[place]), []).append((label, answer))
     if not answers:

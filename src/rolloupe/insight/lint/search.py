@@ -4,7 +4,6 @@ from collections import Counter
 
 import numpy as np
 
-from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import NotChecked, UncheckedRule, counted
 from rolloupe.insight.lint import rules, run_rules, sample_rules
@@ -20,6 +19,7 @@ from rolloupe.insight.lint.rule import (
     WholeSample,
     evenly,
 )
+from rolloupe.query.samples.pages import whole_samples
 from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
@@ -84,7 +84,7 @@ class _Reading:
         of_samples = [rule for rule in LINT_RULES.values() if isinstance(rule, SampleRule)]
         finite = data.reward[np.isfinite(data.reward)]
         lowest = finite.min(initial=np.inf) if finite.max(initial=-np.inf) > finite.min(initial=np.inf) else -np.inf
-        for place, sample in query.whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
+        for place, sample in whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
             is_worst = bool(data.reward[place] == lowest)
             whole = WholeSample(sample, is_trained=bool(data.trained[place]), is_worst=is_worst)
             self.samples += 1

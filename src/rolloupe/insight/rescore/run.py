@@ -14,7 +14,8 @@ from msgspec import Struct
 from rolloupe.index import OpenRun
 from rolloupe.insight.rescore.process import MOST_LATE, PREFIX, Graded, GraderFile, GraderLimits, GraderProcess, Verdict
 from rolloupe.model import Problem, Sample, ToolCall
-from rolloupe.query import SampleItem, SampleQuery, TextedSample, groups_with_texts, in_scope
+from rolloupe.query import SampleItem, SampleQuery, in_scope
+from rolloupe.query.sample.stream import TextedSample, groups_with_texts
 
 
 def plain_sample(item: SampleItem, sample: Sample) -> dict[str, Any]:

@@ -12,11 +12,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe import query
 from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided
 from rolloupe.index import OpenRun
 from rolloupe.insight.findings.trend import NAMES, bare
-from rolloupe.query import SampleWords
+from rolloupe.query.run_features import SampleWords, sample_metric
 
 Mask = NDArray[np.bool_]
 
@@ -78,19 +77,12 @@ def some_groups(of: SampleWords) -> SampleWords:
     if of.size <= MOST_SAMPLES:
         return of
     stride = -(-of.size // MOST_SAMPLES)
-    kept = (np.arange(len(of.grouping)) % stride == 0)[of.grouping.numbers]
-    number = np.cumsum(kept) - 1
-    words = kept[of.samples]
-    return SampleWords(
-        of.pieces, of.piece[kept], of.row[kept], of.step[kept], Grouping(of.grouping.numbers[kept]),
-        of.advantages[kept], of.rewards[kept], of.words[words], number[of.samples[words]],
-        {name: values[kept] for name, values in of.behaviours.items()},
-    )  # fmt: skip
+    return of.at((np.arange(len(of.grouping)) % stride == 0)[of.grouping.numbers])
 
 
 def values_of(run: OpenRun, of: SampleWords, name: str) -> PartValues:
     """Return a part of the reward of some samples, by the name of the metric. Raises as `database.ask`."""
-    values = query.sample_metric(run, run.snapshot(), of, name)
+    values = sample_metric(run, run.snapshot(), of, name)
     centred = of.grouping.centred(values)
     known = np.isfinite(centred)
     return PartValues(name, values, np.where(np.abs(centred) > FLAT, np.nan_to_num(centred), 0), known)

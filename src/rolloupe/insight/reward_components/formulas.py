@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from rolloupe import query
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided, feature_rows
+from rolloupe.features import BLOCK_SAMPLES, Floats, divided, feature_rows
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import counted
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in
@@ -16,7 +16,8 @@ from rolloupe.insight.findings.selection import ONE_LOOK, least_z, phrase_matrix
 from rolloupe.insight.findings.trend import metrics_of
 from rolloupe.insight.reward_components import fit as fits
 from rolloupe.insight.reward_components.fit import REWARD, Features, Mask, PartValues, Term
-from rolloupe.query import FeaturePieces, FeatureWindow, Hashes, SampleWords
+from rolloupe.query import run_features
+from rolloupe.query.run_features import FeaturePieces, FeatureWindow, Hashes, SampleWords
 from rolloupe.questions import PartQuery
 
 
@@ -135,7 +136,7 @@ class PartFormulas:
         every = [fits.values_of(run, of, name) for name in names] if of.size else []
         self._is_level = bool(of.grouping.sizes.max(initial=0) > 1) and not of.rewards.any()
         """True if siblings always have the same reward."""
-        self._rewards = query.sample_rewards(run, run.snapshot(), of) if self._is_level else of.rewards
+        self._rewards = run_features.sample_rewards(run, run.snapshot(), of) if self._is_level else of.rewards
         self._every = self._summands(every) or every or ([fits.reward_of(of)] if of.size else [])
         self._names = [part.name for part in self._every] if every else []
         self._copies = [part.name for part in self._every if part.name != REWARD and self._is_whole(part)]
@@ -214,12 +215,11 @@ class PartFormulas:
         """The phrases that go with a part in the chosen half, and how many features were tested."""
         of = self._of
         own = self._chosen & (np.cumsum(self._chosen) <= BLOCK_SAMPLES)
-        number, words = np.cumsum(own) - 1, own[of.samples]
-        grouping = Grouping(of.grouping.numbers[own])
+        chosen = of.at(own)
         enough = [part.centred[own] for part in self._every if self._is_enough(part)]
         hashes, tested = [of.words[:0]], 0
         for pair in (enough[at : at + 2] for at in range(0, len(enough), 2)):
-            rows = feature_rows(of.words[words], number[of.samples[words]], pair[0], pair[-1], grouping)
+            rows = feature_rows(chosen.words, chosen.samples, pair[0], pair[-1], chosen.grouping)
             tested = max(tested, len(rows.hashes))
             ranks = (np.argsort(-divided(sums**2, rows.d), kind="stable") for sums in (rows.s, rows.r))
             hashes += [rows.hashes[rank[:MOST_PHRASES]] for rank in ranks]
@@ -272,7 +272,7 @@ class PartFormulas:
         left = list(numbers)
         while left:
             sample = int(np.argmax((self._counts[left] > 0).sum(axis=0)))
-            text = query.response_of(self._run, self._of, sample)
+            text = run_features.response_of(self._run, self._of, sample)
             words = phrases_in(text, self._phrases[0][left])
             here = {number: words[own] for number in left if (own := int(self._phrases[0][number])) in words}
             worded |= here or dict.fromkeys(left, "")
@@ -345,8 +345,8 @@ def parts(run: OpenRun, asked: PartQuery = WHOLE_RUN) -> RunParts:
         snapshot = run.snapshot()
         split = asked.split or next((summary.name for summary in query.splits(run, quick=True)), "train")
         window = FeatureWindow(split, asked.step_min, asked.step_max, asked.env)
-        pieces = query.feature_pieces(snapshot, window)
-        of = fits.some_groups(query.sample_words(run, window, pieces))
+        pieces = run_features.feature_pieces(snapshot, window)
+        of = fits.some_groups(run_features.sample_words(run, window, pieces))
         formulas = PartFormulas(run, of, fits.parts_of(run, metrics_of(snapshot, split)))
         fitted = formulas.parts()
         discarded = query.discarded_among(run, split, asked.step_min, asked.step_max)

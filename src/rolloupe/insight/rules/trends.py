@@ -13,6 +13,7 @@ from rolloupe.insight.curves import (
     all_curves,
     counted,
     enough,
+    ranks,
     rule,
     step_noise,
 )
@@ -108,9 +109,8 @@ def eval_down(source: RunCurves) -> Iterator[Alarm]:
 
 def rank_correlation(history: History) -> float:
     """Return the rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
-    _, places, counts = np.unique(history.values, return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(counts) - (counts - 1) / 2)[places]  # equal values share the mean of their ranks
-    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1]) if len(counts) > 1 else 0.0
+    of_values = ranks(history.values)
+    return float(np.corrcoef(np.arange(len(of_values)), of_values)[0, 1]) if np.ptp(of_values) else 0.0
 
 
 LONGER_ALWAYS, LONGER_UNPAID, LENGTHS = 4.0, 2.0, 20

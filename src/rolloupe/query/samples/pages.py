@@ -21,7 +21,7 @@ from rolloupe.index import OpenRun, Snapshot, added_stamps
 from rolloupe.index.segments.columns import resolve
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
-from rolloupe.query.engine.compile import ATTEMPT_ORDER, compile_query, query_names, token_texts
+from rolloupe.query.engine.compile import compile_query, query_names, token_texts
 from rolloupe.query.engine.database import Question, knows_words
 from rolloupe.query.engine.names import DERIVED_NAMES, column, is_asked
 from rolloupe.query.engine.relation import FILE, PLACE, ROW, RowPlace, TableReading, quote
@@ -36,15 +36,12 @@ MIN_PAGE = 100
 CHUNK = 20_000
 LENGTH = "length"
 BATCH = 2000  # number of samples to look up at a time
-MANY = 50_000  # maximum number if each takes little
 
+OWN_KEY = ("own_split", "own_step", "own_group", "own_index")
 BY_KEY = f"""
 SELECT {", ".join(PLACE)} FROM rows
 SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index
 """
-JOINED = "rows JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND idx = own_index"
-RESPONSES = f"SELECT nth, arg_max(response_preview, row({ATTEMPT_ORDER})) FROM {JOINED} GROUP BY nth"
-ONLY_RESPONSES = f"SELECT nth, response_preview FROM {JOINED}"  # where no two samples share a key
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
 GROUP, IDENTITY, TEXT, PROMPT = "~group", "~identity", "~text", "~prompt"
@@ -201,28 +198,13 @@ def _named(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, LocatedIt
     named: dict[SampleKey, LocatedItem] = {}
     for first in range(0, len(keys), BATCH):
         snapshot = run.snapshot()
-        batch = _known(snapshot, keys[first : first + BATCH])
+        batch = [key for key in keys[first : first + BATCH] if (key.split, key.step) in snapshot.pieces]
         pieces = snapshot.of({(key.split, key.step) for key in batch})
-        places = database.places(run, Question(pieces, BY_KEY, tables={"asked": _table(batch)}))
+        columns = zip(OWN_KEY, zip(*(key.shared for key in batch), strict=True), strict=False)  # none without keys
+        places = database.places(run, Question(pieces, BY_KEY, tables={"asked": pa.table(dict(columns))}))
         items, wanted = located_items(list_rows(run, snapshot, places, columns=())), set(batch)
         named |= {located.item.key: located for located in items if located.item.key in wanted}
     return named
-
-
-def responses(run: OpenRun, keys: Sequence[SampleKey]) -> dict[SampleKey, tuple[SampleKey, str]]:
-    """Return the beginnings of the responses of many samples, with their keys; without keys that the run lacks."""
-    beginnings: dict[SampleKey, tuple[SampleKey, str]] = {}
-    last_attempts = [key for key in keys if not key.attempt]
-    for first in range(0, len(last_attempts), MANY):
-        snapshot = run.snapshot()
-        batch = _known(snapshot, last_attempts[first : first + MANY])
-        steps = {(key.split, key.step) for key in batch}
-        are_alone = not snapshot.duplicates and all(len(snapshot.pieces[step]) < 2 for step in steps)
-        statement = ONLY_RESPONSES if are_alone else RESPONSES
-        question = Question(snapshot.of(steps), statement, tables={"asked": _table(batch)})
-        beginnings |= {(key := batch[nth]): (key, text) for nth, text in database.ask(run, question)}
-    earlier = named(run, [key for key in keys if key.attempt])
-    return beginnings | {key: (item.key, item.response) for key, item in earlier.items()}
 
 
 def by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, SampleItem]:
@@ -237,17 +219,6 @@ def located_by_uid(run: OpenRun, uids: Sequence[str]) -> dict[str, LocatedItem]:
     asked = pa.table({"own_uid": pa.array(names, pa.string())})
     places = database.places(run, Question(snapshot.holding() if names else (), BY_UID, tables={"asked": asked}))
     return {located.item.uid: located for located in located_items(list_rows(run, snapshot, places, columns=()))}
-
-
-def _known(snapshot: Snapshot, keys: Sequence[SampleKey]) -> list[SampleKey]:
-    return [key for key in keys if (key.split, key.step) in snapshot.pieces]
-
-
-def _table(keys: Sequence[SampleKey]) -> pa.Table:
-    """Return keys as a table that statements call `asked`, with their places in `nth`."""
-    names = ("own_split", "own_step", "own_group", "own_index")
-    columns = map(list, zip(*(key.shared for key in keys), strict=True)) if keys else ([],) * len(names)
-    return pa.table(dict(zip(names, columns, strict=True))).append_column("nth", pa.array(range(len(keys)), pa.int64()))
 
 
 class SampleArrays(NamedTuple):
