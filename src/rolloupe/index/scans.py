@@ -77,7 +77,7 @@ class OwnParts:
         if self._shard is None:
             return True
         place = self._sources.all().get(source)
-        block = 0 if place is None or self._is_open(place.source.path) else part // BLOCK_PARTS
+        block = 0 if place is None or has_open_grid(self._splittable, place.source.path) else part // BLOCK_PARTS
         return (self._first + self._ranks.get(source, 0) + block) % self._shard.total == self._shard.number - 1
 
     def size_bytes(self) -> int:
@@ -87,15 +87,12 @@ class OwnParts:
         total = 0
         for name in self._ranks:
             place = self._sources.all()[name]
-            size, is_cut = place.state.size, self._splittable and not self._is_open(place.source.path)
+            size, is_cut = place.state.size, self._splittable and not has_open_grid(self._splittable, place.source.path)
             for part in range(0, parts_of(is_cut, size), BLOCK_PARTS):
                 if self.has(name, part):
                     stop = grid_span(part + BLOCK_PARTS - 1)[1] if is_cut else size
                     total += min(size, stop) - grid_span(part)[0]
         return total
-
-    def _is_open(self, path: str) -> bool:
-        return has_open_grid(self._splittable, path)
 
 
 TAIL_BYTES = 2 * 2**20

@@ -12,7 +12,6 @@ from rolloupe.insight.lint.rule import (
     BrokenRule,
     LintData,
     LintRule,
-    Mask,
     Places,
     RunLint,
     SampleRule,
@@ -107,12 +106,7 @@ class _Reading:
 
 def places_to_read(data: LintData) -> Places:
     """Return some samples of every part of the run, and as many of those with token series, which may be few."""
-    of_all = np.ones(len(data), np.bool_)
-    return np.union1d(_spread(data, of_all, MOST_READ // 2), _spread(data, data.has_tokens, MOST_READ // 2))
-
-
-def _spread(data: LintData, of: Mask, most: int) -> Places:
-    """Return at most `most` places among some samples, evenly over the steps."""
     split = np.unique(data.split.astype(str), return_inverse=True)[1]
     order = np.lexsort((data.step, split))
-    return evenly(order[of[order]], most)
+    with_tokens = order[data.has_tokens[order]]
+    return np.union1d(evenly(order, MOST_READ // 2), evenly(with_tokens, MOST_READ // 2))

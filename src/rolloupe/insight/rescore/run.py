@@ -6,6 +6,7 @@ import math
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from rolloupe.insight.rescore.process import MOST_LATE, PREFIX, Graded, GraderFi
 from rolloupe.model import Problem, Sample, ToolCall
 from rolloupe.query import SampleItem, SampleQuery, in_scope
 from rolloupe.query.sample.stream import TextedSample, groups_with_texts
+from rolloupe.tokens import Floats
 
 
 def plain_sample(item: SampleItem, sample: Sample) -> dict[str, Any]:
@@ -85,55 +87,41 @@ class Comparison:
     def __init__(self, steps: Sequence[int]) -> None:
         tenth = math.ceil(len(steps) / 10)
         self._ends = (steps[:tenth], steps[-tenth:]) if len(steps) > 1 else ((), ())
-        self._sums = np.zeros((2, 2))
-        """The sums of rewards and scores, in the first and in the last tenth of the steps."""
-        self._counts = np.zeros(2)
-        self._mean, self._moments = np.zeros(2), np.zeros((2, 2))
-        """The mean reward and score, and the sums of the products of their deviations (Welford)."""
-        self._samples = self._equal = self._compared = self._changed = 0
-        self._groups = self._dead_before = self._dead_after = 0
+        self._groups: list[tuple[int, Floats]] = []
+        """The step of each group, and the rewards and the scores of its samples, shape (N, 2)."""
 
     def add(self, group: Sequence[Graded]) -> None:
         """Add the samples of one group."""
         both = [(graded.item.reward, graded.verdict.score) for graded in group]
         pairs = [(old, new) for old, new in both if old is not None and new is not None and math.isfinite(old)]
-        if not pairs:
-            return
-        values, before = np.array(pairs), self._samples
-        for end, steps in enumerate(self._ends):
-            if group[0].item.step in steps:
-                self._sums[end] += values.sum(axis=0)
-                self._counts[end] += len(pairs)
-        self._samples += len(pairs)
-        self._equal += sum(is_same(old, new) for old, new in pairs)
-        mean = values.mean(axis=0)
-        centred, gap = values - mean, mean - self._mean
-        self._mean += gap * len(pairs) / self._samples
-        self._moments += centred.T @ centred + np.outer(gap, gap) * len(pairs) * before / self._samples
-        if len(pairs) > 1:
-            old_signs, new_signs = (signs(column) for column in values.T.tolist())
-            self._groups += 1
-            self._dead_before += not any(old_signs)
-            self._dead_after += not any(new_signs)
-            self._compared += len(pairs)
-            self._changed += sum(old != new for old, new in zip(old_signs, new_signs, strict=True))
+        if pairs:
+            self._groups.append((group[0].item.step, np.array(pairs)))
 
     def change(self) -> RewardChange:
         """Return the change over all groups."""
+        values = np.concatenate([np.zeros((0, 2)), *(pairs for _, pairs in self._groups)])
+        centred = values - (values.mean(axis=0) if len(values) else 0.0)
+        scale = float(np.prod(np.sqrt((centred**2).sum(axis=0))))
+        equal = sum(is_same(old, new) for old, new in values.tolist())
+        compared = [[signs(column) for column in pairs.T.tolist()] for _, pairs in self._groups if len(pairs) > 1]
+        olds, news = ([of_group[side] for of_group in compared] for side in (0, 1))
+        pairs_of_signs = list(zip(chain(*olds), chain(*news), strict=True))
+        changed = sum(old != new for old, new in pairs_of_signs)
         first, last = ((steps[0], steps[-1]) if steps else None for steps in self._ends)
-        ends = zip(self._sums.tolist(), self._counts.tolist(), strict=True)
-        means = [total / count if count else None for totals, count in ends for total in totals]
-        old_first, new_first, old_last, new_last = means
-        scale = float(np.prod(np.sqrt(np.diag(self._moments))))
+        (old_first, new_first), (old_last, new_last) = map(self._means, self._ends)
         return RewardChange(
-            samples=self._samples, equal=self._equal / self._samples if self._samples else None,
-            correlation=max(-1.0, min(1.0, float(self._moments[0, 1]) / scale)) if scale > 0 else None,
-            sign_changes=self._changed / self._compared if self._compared else None,
-            groups=self._groups, dead_before=self._dead_before, dead_after=self._dead_after,
+            samples=len(values), equal=equal / len(values) if len(values) else None,
+            correlation=max(-1.0, min(1.0, float(centred[:, 0] @ centred[:, 1]) / scale)) if scale > 0 else None,
+            sign_changes=changed / len(pairs_of_signs) if pairs_of_signs else None, groups=len(compared),
+            dead_before=sum(not any(old) for old in olds), dead_after=sum(not any(new) for new in news),
             first_steps=first, last_steps=last, old_first=old_first, old_last=old_last,
             new_first=new_first, new_last=new_last,
             grader_share=grader_share(old_first, old_last, new_first, new_last),
         )  # fmt: skip
+
+    def _means(self, steps: Sequence[int]) -> list[float | None]:
+        own = [pairs for step, pairs in self._groups if step in steps]
+        return np.concatenate(own).mean(axis=0).tolist() if own else [None, None]
 
 
 def grader_share(
@@ -209,7 +197,7 @@ class RescorePlan(NamedTuple):
 
 
 def rescored(run: OpenRun, plan: RescorePlan, save: Callable[[Sequence[Graded]], None]) -> Rescored:
-    """Grade samples again; `save` gets each group. Memory does not grow with the run.
+    """Grade samples again; `save` gets each group. Memory keeps two numbers of each sample.
 
     Raises `BadQuery` for a grader that cannot be loaded; any other failure is a verdict on its sample. If the grader
     runs out of time on `MOST_LATE` samples in a row, ends early and keeps the samples graded until then.
