@@ -10,6 +10,7 @@ import pytest
 
 import rolloupe
 from rolloupe import query
+from rolloupe.insight import judgements
 from rolloupe.query.samples.pages import located_named
 from rolloupe.server.app import App
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, run_path, served
@@ -202,7 +203,7 @@ def test_a_run_keeps_a_column_of_that_name(folder: Path, tmp_path: Path) -> None
 
 def test_judgements_are_joined_once_and_only_for_who_names_them(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
     joins = mock.Mock(side_effect=located_named)
-    monkeypatch.setattr(query, "located_named", joins)
+    monkeypatch.setattr(judgements, "located_named", joins)
     judge(app, {"train/1/0/1": "bad"})
     for text in ("reward < 2", "status = judgement"):
         assert get(app, f"{run_path(app)}/samples?split=train&where={quote(text)}").status == 200

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from math import inf
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -47,19 +47,12 @@ Words = NDArray[np.uint64]
 Floats = NDArray[np.float64]
 
 
-class Listing(Protocol):
-    """The samples of a query in order. Places refer to the `snapshot` of the run from which the list was made."""
+Listing: TypeAlias = "Order | ByNumber | BySql | ByStep"
+"""The samples of a query in order. Places refer to the `snapshot` of the run from which the list was made.
 
-    @property
-    def snapshot(self) -> Snapshot: ...
-    @property
-    def total(self) -> int: ...
-
-    def page(self, run: OpenRun, offset: int, limit: int) -> list[RowPlace]:
-        """Return the rows from `offset` on, fewer at the end. `run` is the run of the list."""
-
-    def place_of(self, run: OpenRun, key: SampleKey) -> int | None:
-        """Return the place of a sample, or of the named attempt; None if it is not in the list."""
+`page` returns the rows from `offset` on, fewer at the end; `place_of` the place of a sample, or of the named attempt,
+None if it is not in the list. `run` is the run of the list.
+"""
 
 
 class Order(NamedTuple):
@@ -120,7 +113,7 @@ class ByNumber:
         self._steps = _steps(snapshot, replace(query, descending=False)) if self.is_of_steps else []
 
     @property
-    def whole(self) -> Listing:
+    def whole(self) -> Order:
         """The whole list, sorted."""
         run, snapshot, query = self._run, self.snapshot, self._query
         return listings.get(run, snapshot, query, lambda: order_of(run, snapshot, query, self._number))
