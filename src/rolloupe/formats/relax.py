@@ -30,7 +30,7 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
-from rolloupe.formats.reading.records import Record, References, Unusable, step_in
+from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
 from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
@@ -106,28 +106,29 @@ class RelaxLines(JsonlFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         reward = parsers.reward(record.get("reward"))
         status = parsers.status(record.get("status"))
-        index = parsers.name(record.get("sample_index"))
+        index, ordinal = parsers.name(record.get("sample_index")), parsers.integer(record.get("sample_index"))
         dataset = parsers.name(record.get("dataset"))
         is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
         if usual and status[0] == "unknown":
             status = usual.status(record)
-        row = parsers.row_of(
-            start,
-            length,
-            record.get("prompt"),
-            record.get("response"),
+        row = SampleRow(
+            ordinal=start if ordinal is None else ordinal,
+            start=start,
+            length=length,
             split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
-            step=step_in(source, record.get("rollout_id")),
+            step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
             group=parsers.name(record.get("group_index")) or _named(usual, "group", record),
             index=index if index is not None else str(start),
-            ordinal=parsers.integer(record.get("sample_index")),
             reward=reward.value,
             advantage=parsers.number(record.get("advantage")),
-            status=status,
+            status=status[0],
+            status_raw=status[1],
             turns=parsers.count(record.get("agent_turns")) or 1,
-            **counts,
+            prompt_tokens=counts["prompt_tokens"],
+            response_tokens=counts["response_tokens"],
+            total_tokens=counts["total_tokens"],
             env=dataset or _named(usual, "env", record),
             uid=parsers.name(record.get("uid")) or "",
             trace_id=parsers.name(record.get("trace_id")) or "",
@@ -135,6 +136,7 @@ class RelaxLines(JsonlFormat):
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
         )
+        parsers.add_texts(row, record.get("prompt"), record.get("response"))
         row.group = row.group or parsers.digest(row.prompt)
         return row
 

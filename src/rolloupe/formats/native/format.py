@@ -124,18 +124,19 @@ class Native(JsonlFormat):
         reference = parsers.joined(record.get("ref_response"), thoughts=True)
         index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
         counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
-        row = parsers.row_of(
-            start,
-            length,
-            record.get("prompt"),
-            record.get("response"),
+        status, status_raw = parsers.status(record.get("status"))
+        row = model.SampleRow(
+            ordinal=start,
+            start=start,
+            length=length,
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
             group=parsers.name(record.get("group")) or "",
             index=str(start) if index is None else index,
             reward=reward,
             advantage=parsers.number(record.get("advantage")),
-            status=parsers.status(record.get("status")),
+            status=status,
+            status_raw=status_raw,
             turns=1 if turns is None else turns,
             prompt_tokens=counts[0],
             response_tokens=counts[1],
@@ -149,6 +150,7 @@ class Native(JsonlFormat):
             tags=parsers.tags(record.get("tags")),
             series=series,
         )
+        parsers.add_texts(row, record.get("prompt"), record.get("response"))
         row.group = row.group or parsers.digest(row.prompt)
         return row
 

@@ -244,7 +244,10 @@ def step_of(value: object) -> int | None:
 
 def step_in(source: Source, *values: object) -> int:
     """Return the first step among some values of a record, else that of its file, else 0. Raises `Unusable`."""
-    return next((step for value in values if (step := step_of(value)) is not None), source.step or 0)
+    for value in values:
+        if (step := step_of(value)) is not None:
+            return step
+    return source.step or 0
 
 
 def _group_by(keys: str, record: Record, row: SampleRow, source: Source) -> str:

@@ -408,18 +408,22 @@ def row_of(
     **facts: Any,
 ) -> SampleRow:
     """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields."""
-    return SampleRow(
+    row = SampleRow(
         ordinal=start if ordinal is None else ordinal,
         start=start,
         length=length,
         status=status[0],
         status_raw=status[1],
-        prompt=joined(prompt),
-        question=question_at(prompt),
-        response=joined(response, thoughts=True),
-        messages=chat(response),
         **facts,
     )
+    return add_texts(row, prompt, response)
+
+
+def add_texts(row: SampleRow, prompt: object, response: object) -> SampleRow:
+    """Give a row its texts and messages, from a prompt and a response of either kind, and return it."""
+    row.prompt, row.question = joined(prompt), question_at(prompt)
+    row.response, row.messages = joined(response, thoughts=True), chat(response)
+    return row
 
 
 def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object, **facts: Any) -> Sample:
