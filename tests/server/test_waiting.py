@@ -26,9 +26,8 @@ class Threads:
         self.pools = {name: ThreadPoolExecutor(1, thread_name_prefix=name) for name in (QUERIES, QUICK)}
         self.made: list[str] = []
         self.free = threading.Event()
-        self.replies = Replies(
-            ReplyCache(10**6, 100), self.run_in(QUERIES), self.run_in(QUICK), self._read, is_loopback=False
-        )
+        self.query, self.quick = self.run_in(QUERIES), self.run_in(QUICK)
+        self.replies = Replies(ReplyCache(10**6, 100), self, is_loopback=False)  # type: ignore[arg-type]
 
     def run_in(self, name: str) -> InThread:
         """What runs work in a pool."""
@@ -38,7 +37,7 @@ class Threads:
 
         return in_thread
 
-    async def _read(self, work: Callable[[], Any], _size: Callable[[], int]) -> Any:
+    async def read(self, work: Callable[[], Any], _size: Callable[[], int]) -> Any:
         return await self.run_in(QUICK)(work)
 
     def keep_busy(self, name: str) -> None:

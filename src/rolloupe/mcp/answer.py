@@ -55,26 +55,22 @@ def start_of(cursor: str) -> int:
 
 
 def words_of_page(page: Page) -> str:
-    """Return the text of an answer, with as many rows as fit."""
-    body = fitting(page.facts, FACTS_BYTES)
-    if not page.name:
-        return fenced(body)
-    room = MOST_BYTES - FRAME_BYTES - len(body.encode()) - len(page.name)
-    rows: list[str] = []
-    cursor = ""
-    for row in page.rows:
-        words = fitting(row, ROW_BYTES)
-        room -= len(words.encode()) + 2
-        if room < 0:
-            cursor = str(page.start + len(rows))
-            break
-        rows.append(words)
-    joined = ",\n".join(rows)
-    return fenced(f"{body[:-1]}{', ' if page.facts else ''}{as_json(page.name)}: [\n{joined}\n]}}", cursor)
-
-
-def fenced(body: str, cursor: str = "") -> str:
-    """Return JSON between two lines with a mark that it does not contain, and below them how to ask for more."""
+    """Return the text of an answer, with as many rows as fit: JSON between two lines with a mark that it does not
+    contain, and below them how to ask for more.
+    """
+    body, cursor = fitting(page.facts, FACTS_BYTES), ""
+    if page.name:
+        room = MOST_BYTES - FRAME_BYTES - len(body.encode()) - len(page.name)
+        rows: list[str] = []
+        for row in page.rows:
+            words = fitting(row, ROW_BYTES)
+            room -= len(words.encode()) + 2
+            if room < 0:
+                cursor = str(page.start + len(rows))
+                break
+            rows.append(words)
+        joined = ",\n".join(rows)
+        body = f"{body[:-1]}{', ' if page.facts else ''}{as_json(page.name)}: [\n{joined}\n]}}"
     while (mark := secrets.token_hex(MARK_BYTES)) in body:
         pass
     more = f'\nThere is more: ask again with cursor "{cursor}".' if cursor else ""

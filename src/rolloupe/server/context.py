@@ -66,9 +66,7 @@ class Context:
         self.cache = ReplyCache(settings.cache_memory_mb * 2**20, settings.cache_entries)
         self.threads = Threads()
         self.downloads = Downloads(self.threads)
-        self.replies = Replies(
-            self.cache, self.threads.query, self.threads.quick, self.threads.read, is_loopback=settings.is_loopback
-        )
+        self.replies = Replies(self.cache, self.threads, is_loopback=settings.is_loopback)
         self.samples: Lru[tuple[str, ...], tuple[Sample, Sequence[SampleKey]]] = Lru(SAMPLES, SAMPLES_BYTES)
         self.members: Lru[tuple[str, ...], query.Compared] = Lru(MEMBERS, MEMBERS_CHARS)
         self.lists: dict[tuple[str, str], query.Progress] = {}

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rolloupe.lru import Lru
-from rolloupe.server.threads import QUOTAS
+from rolloupe.server.threads import QUOTAS, Threads
 from rolloupe.wire import encoding, session
 
 JSON = "application/json"
@@ -98,8 +98,6 @@ class ReplyCache:
 
 
 Made = msgspec.Struct | Reply
-ReadRecord = Callable[[Callable[[], Reply], Callable[[], int]], Awaitable[Reply]]
-"""Reads a record in a thread; the second argument returns its size."""
 
 
 class Replies:
@@ -108,11 +106,8 @@ class Replies:
     Requests that wait for the same answer share the work.
     """
 
-    def __init__(
-        self, cache: ReplyCache, in_thread: InThread, in_quick_thread: InThread, read: ReadRecord, *, is_loopback: bool
-    ) -> None:
-        self._cache, self._in_thread, self._in_quick_thread = cache, in_thread, in_quick_thread
-        self._read, self._is_loopback = read, is_loopback
+    def __init__(self, cache: ReplyCache, threads: Threads, *, is_loopback: bool) -> None:
+        self._cache, self._threads, self._is_loopback = cache, threads, is_loopback
         self._begun: dict[Key, asyncio.Task[Reply]] = {}
         self._asked: dict[Key, asyncio.Future[Reply]] = {}
 
@@ -152,9 +147,9 @@ class Replies:
 
         async def make_and_keep() -> Reply:
             if size_bytes is not None:
-                reply = await self._read(made, size_bytes)
+                reply = await self._threads.read(made, size_bytes)
             else:
-                reply = await (in_thread or self._in_thread)(made)
+                reply = await (in_thread or self._threads.query)(made)
             self._cache.put(key, reply)
             return reply
 
@@ -195,9 +190,9 @@ class Replies:
         """Reply with a record that is only valid now. Quick replies do not wait behind queries."""
         made = self._encoder(request, make)
         if is_quick:
-            return response_of(await self._in_quick_thread(made), UNKEPT)
+            return response_of(await self._threads.quick(made), UNKEPT)
         async with QUOTAS.get().questions:
-            return response_of(await self._in_thread(made), UNKEPT)
+            return response_of(await self._threads.query(made), UNKEPT)
 
     async def fresh_for_all(self, request: Request, who: Key, make: Callable[[], Made]) -> Response:
         """Reply as `fresh`, quickly: requests by `who` that come before the work begins share one record."""
@@ -210,7 +205,7 @@ class Replies:
                 del self._asked[key]  # a later request may need newer data
                 return made()
 
-            task = self._asked[key] = asyncio.ensure_future(self._in_quick_thread(begin))
+            task = self._asked[key] = asyncio.ensure_future(self._threads.quick(begin))
         return response_of(await asyncio.shield(task), UNKEPT)
 
 

@@ -3,7 +3,6 @@
 import re
 import time
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,10 +15,6 @@ from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import INDEX_BUDGET, RunPaths
 from rolloupe.storage import is_remote, place_of
-
-if TYPE_CHECKING:
-    from rolloupe.api import Runs
-
 
 SHARD = re.compile(r"(\d{1,6})/(\d{1,6})")
 CLUSTER = re.compile(r"ray(://[^/\s]+:\d{1,5})?")
@@ -99,15 +94,10 @@ def index(asked: IndexOptions, place: RunPaths) -> int:
             raise IncompleteIndex("\n".join([f"the index is not shared at {runs.shared_at}:", *unsent]))
         if runs.shared_at:
             tell(f"It is shared at {runs.shared_at}.")
-        if asked.shard:
-            _tell_shards(runs, asked.shard)
+        if asked.shard and (waiting := sum(run.is_shard for run in runs)):
+            which = "" if len(runs) == 1 else f" of {counted(waiting, 'run')}"
+            words = f"Shard {asked.shard[0]} of {asked.shard[1]} is indexed; others{which} are not."
+            tell(f"{words} Next: `rolloupe index` when all are done.")
+        elif asked.shard:
+            tell(f"All {asked.shard[1]} shards are indexed: the index is complete.")
         return OK
-
-
-def _tell_shards(runs: "Runs", shard: tuple[int, int]) -> None:
-    waiting = sum(run.is_shard for run in runs)
-    if not waiting:
-        tell(f"All {shard[1]} shards are indexed: the index is complete.")
-        return
-    which = "" if len(runs) == 1 else f" of {counted(waiting, 'run')}"
-    tell(f"Shard {shard[0]} of {shard[1]} is indexed; others{which} are not. Next: `rolloupe index` when all are done.")

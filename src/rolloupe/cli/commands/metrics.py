@@ -1,5 +1,6 @@
 """`rolloupe metrics`: list the trainer's metrics by step."""
 
+from collections import Counter
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
@@ -83,7 +84,10 @@ def metrics(asked: MetricOptions, place: RunPaths) -> int:
         elif names:
             print_table(["step", *names], [[row.step, *map(row.values.get, names)] for row in rows])
         else:
-            _list(rows, [*known])
+            last = {name: row for row in rows for name in row.values}
+            counts = Counter(name for row in rows for name in row.values)
+            lines = [[counts[name], last[name].step, last[name].values[name], name] for name in sorted(known)]
+            print_table(("points", "last step", "last value", "metric"), lines)
         return OK
 
 
@@ -148,14 +152,3 @@ def _joined(run: "Run", rows: "list[MetricRow]", across: str) -> "tuple[list[Met
     if len(joined) < len(rows):
         complain(f"{len(rows) - len(joined)} of {len(rows)} rows have no {name}.")
     return joined, name
-
-
-def _list(rows: "list[MetricRow]", names: list[str]) -> None:
-    last: dict[str, MetricRow] = {}
-    counts = dict.fromkeys(names, 0)
-    for row in rows:
-        for name in row.values:
-            last[name] = row
-            counts[name] += 1
-    lines = [[counts[name], last[name].step, last[name].values[name], name] for name in sorted(names)]
-    print_table(("points", "last step", "last value", "metric"), lines)

@@ -33,7 +33,7 @@ class Questions:
     ) -> None:
         """Do some work, then hand its result to the screen, unless a newer question of its kind was asked."""
         number = self._numbers[kind] = self.number(kind) + 1
-        self._begin(self._slow if is_slow else self._quick, work, then, failed, lambda: self.is_newest(kind, number))
+        self._begin(self._slow if is_slow else self._quick, work, then, failed, lambda: self.number(kind) == number)
 
     def write(self, work: Callable[[], T], then: Callable[[T], None], failed: Failed) -> None:
         """Do work that must be done, in order, even if the person leaves at once."""
@@ -64,9 +64,6 @@ class Questions:
         """Ignore the answer to a question that is still open."""
         self._numbers[kind] = self.number(kind) + 1
 
-    def is_newest(self, kind: str, number: int) -> bool:
-        return self.number(kind) == number
-
     def number(self, kind: str) -> int:
         """Return the number of the newest question of a kind."""
         return self._numbers.get(kind, 0)
@@ -74,7 +71,7 @@ class Questions:
     def wanted(self, kind: str) -> Callable[[], bool]:
         """Return a function that says whether the answer to the next question of a kind is still wanted."""
         number = self.number(kind) + 1
-        return lambda: self.is_newest(kind, number)
+        return lambda: self.number(kind) == number
 
     @property
     def are_open(self) -> bool:

@@ -181,23 +181,19 @@ class Rollouts(PaneKeys, Screen[None]):
 
     def failed(self, kind: str, reason: str) -> None:
         """Say that a question failed, on the screen that the person looks at."""
-        if kind == "sample":
-            self._stay()
+        if kind == "sample":  # stay at the shown sample; the person can correct a wrong filter
+            typed = self.nav.place.where if self.nav.place.where != self.nav.shown.place.where else None
+            self.nav.stay()
+            self.press_kept()
+            self.show_places()
+            self.side.show_row()
+            if typed is not None:
+                self.action_filter(typed)
         elif kind == "state":
             self.live.set_ready()
         self.tell(reason, is_alarm=True)
         if (tokens := self._tokens) is not None:
             tokens.failed(kind, reason)
-
-    def _stay(self) -> None:
-        """Stay at the shown sample; the person can correct a wrong filter."""
-        typed = self.nav.place.where if self.nav.place.where != self.nav.shown.place.where else None
-        self.nav.stay()
-        self.press_kept()
-        self.show_places()
-        self.side.show_row()
-        if typed is not None:
-            self.action_filter(typed)
 
     # The sample
 
