@@ -4,6 +4,6 @@ from rolloupe.index.execution import LITTLE_WORK, NO_WORK, Executor
 from rolloupe.index.library import IndexWork, Library, RunSearch, plain_id
 from rolloupe.index.run import OpenRun
 from rolloupe.index.scans import RunShard
-from rolloupe.index.segments.columns import column_of, metric_column, tag_column
+from rolloupe.index.segments.columns import metric_column, tag_column
 from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps, merged_moments
 from rolloupe.index.snapshot import Piece, Snapshot, StepKey

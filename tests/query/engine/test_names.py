@@ -7,8 +7,8 @@ import pytest
 from rolloupe import Recorder, query
 from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.errors import BadQuery
-from rolloupe.index import OpenRun, column_of
-from rolloupe.index.segments.columns import FIXED
+from rolloupe.index import OpenRun
+from rolloupe.index.segments.columns import FIXED, ColumnRef, resolve
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
@@ -63,8 +63,9 @@ def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_cal
 def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
     assert complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
-    tagged_alone = column_of(name, (), [name])
-    assert tagged_alone == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
+    tagged_alone = resolve(name, (), [name])
+    assert tagged_alone is not None
+    assert tagged_alone.column == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
 
 
 def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
@@ -97,9 +98,9 @@ def test_every_name_that_is_offered_is_that_of_one_column(run: OpenRun) -> None:
 
 
 def test_internal_columns_are_nobody_s_business() -> None:
-    assert [name for name in INTERNAL if column_of(name, (), ())] == []
-    assert column_of("metric.reward", ["metric.reward"], ()) == "m.metric.reward"
-    assert column_of("tag.x", ["x"], ["x"]) == "t.x"
+    assert [name for name in INTERNAL if resolve(name, (), ())] == []
+    assert resolve("metric.reward", ["metric.reward"], ()) == ColumnRef("metric", "metric.reward")
+    assert resolve("tag.x", ["x"], ["x"]) == ColumnRef("tag", "x")
 
 
 def test_what_there_is_not_names_what_there_is(run: OpenRun) -> None:

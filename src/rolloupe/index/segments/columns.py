@@ -133,12 +133,6 @@ def resolve(name: str, metrics: Collection[str], tags: Collection[str]) -> Colum
     return matches[0] if matches else None
 
 
-def column_of(name: str, metrics: Collection[str], tags: Collection[str]) -> str | None:
-    """The column in the index that `name` means; None for an unknown name."""
-    ref = resolve(name, metrics, tags)
-    return ref.column if ref else None
-
-
 def sql_type(column: str) -> str:
     """The SQL type of a column that segments may lack; empty for a fixed column."""
     if column == NUMBER_COLUMN:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery
-from rolloupe.index import Piece, Snapshot, column_of
+from rolloupe.index import Piece, Snapshot
 from rolloupe.index.segments.columns import resolve, sql_type, token_column
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, is_within, reference, type_of
@@ -88,8 +88,8 @@ def compile_query(
         where = _where(snapshot, query)
         names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
         names += [] if query.trained is None else ["discarded"]
-        known = (column_of(name, snapshot.metrics, snapshot.tags) for name in dict.fromkeys(names))
-        columns = list(dict.fromkeys(filter(None, known)))
+        refs = (reference(snapshot, name) for name in names)
+        columns = list(dict.fromkeys(ref.column for ref in refs if ref))
         overlay = AnnotationOverlay()
         if is_annotated(snapshot, columns):
             overlay = AnnotationOverlay(snapshot.annotations, columns, scores=snapshot.scores)
