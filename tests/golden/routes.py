@@ -7,6 +7,7 @@ from urllib.parse import quote, urlencode
 
 from rolloupe.index import Library
 from rolloupe.server.app import GET, POST, RUN, App
+from rolloupe.server.endpoints import question_routes
 from tests.golden.frozen import LARGEST, LIKE_ANOTHER, Answers, digest, plain
 from tests.server.support import BEARER, WRITE, Answer, ask, get, report_data, served
 
@@ -75,7 +76,7 @@ def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:
             whole_run(asked, run)
     if is_whole:
         several_runs(asked, [run["id"] for run in runs])
-        assert asked.routes >= {path for path, *_ in (*GET, *POST)} - UNASKED
+        assert asked.routes >= {path for path, *_ in (*GET, *POST, *question_routes())} - UNASKED
     return asked.answers
 
 

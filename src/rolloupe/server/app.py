@@ -13,7 +13,7 @@ from rolloupe import errors
 from rolloupe.index import Library
 from rolloupe.server.context import Context, Gone
 from rolloupe.server.downloads import TooMany
-from rolloupe.server.endpoints import QUESTION_ROUTES, Endpoint
+from rolloupe.server.endpoints import Endpoint, question_routes
 from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
@@ -63,7 +63,6 @@ GET: tuple[tuple[str, Endpoint], ...] = (
     ("/api/cache/stats", state.stats),
     ("/api/state", state.state),
     ("/api/events", state.events),
-    *QUESTION_ROUTES,
 )
 POST: tuple[tuple[str, Endpoint, str], ...] = (
     ("/api/curves", curves.curves, "reader"),
@@ -107,7 +106,7 @@ class App:
         self.context = Context(library, settings)
         gets = [
             (path, endpoint, "admin" if path in FOR_ADMINS else "reader")
-            for path, endpoint in (*GET, ("/{path:path}", static_app.shell))
+            for path, endpoint in (*GET, *question_routes(), ("/{path:path}", static_app.shell))
         ]
         posts = POST if settings.team else (*POST, *LOGIN_ROUTES)
         self.routes = [

@@ -84,4 +84,6 @@ def of_question(question: Question) -> Endpoint:
     return endpoint
 
 
-QUESTION_ROUTES = [(f"/api/runs/{{run}}/{question.name}", of_question(question)) for question in QUESTIONS.values()]
+def question_routes() -> list[tuple[str, Endpoint]]:
+    """Return the route of each declared question."""
+    return [(f"/api/runs/{{run}}/{question.name}", of_question(question)) for question in QUESTIONS.values()]

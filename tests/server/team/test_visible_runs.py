@@ -15,9 +15,11 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import Library, RunSearch
 from rolloupe.model import Reading
 from rolloupe.server import access as access_module
+from rolloupe.server import app as application
 from rolloupe.server import context
 from rolloupe.server.access import AccessFile, Role, parsed
-from rolloupe.server.app import GET, POST, App
+from rolloupe.server.app import POST, App
+from rolloupe.server.endpoints import question_routes
 from rolloupe.server.people import Person, checked_name, still_sees
 from rolloupe.server.routes.search import while_seen
 from rolloupe.server.routes.state import sees
@@ -29,6 +31,8 @@ from tests.server.support import relax_run
 from tests.server.team.conftest import Runs
 from tests.server.team.support import access_file, ask_as, get_as, note_as, notes_of, team_app
 from tests.thoroughness import each
+
+GET = (*application.GET, *question_routes())
 
 SAMPLE = (
     "split=train&step=0&id=train/0/0/0&name=reward&to=jsonl&q=x&text=x&prompt=x&file=x&start=0&stop=1&run=second&at=0.0"
