@@ -77,7 +77,7 @@ def test_the_demo_run_is_graded_again_in_five_seconds(tmp_path: Path) -> None:
 @each(
     ("means", "expected"),
     [
-        ((0.5, 1.0, 0.5, 0.75), "The part of the gain that was the old grader's: 50.0 %"),
+        ((0.5, 1.0, 0.5, 0.75), "The part of the gain that was the old grader's: 50.0%"),
         (
             (0.5, 0.51, 0.5, 0.919),
             "None of the gain was the old grader's: the score rose by more (+0.419) than the reward (+0.01)",

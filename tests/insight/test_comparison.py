@@ -45,7 +45,7 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(correlation: float) -
 
 @each("correlation", [0.0, 0.5, 0.9])
 def test_runs_part_where_they_do(correlation: float) -> None:
-    """At once, or along a line of at most 15 % of the steps; a slower line in slow noise cannot be seen so early."""
+    """At once, or along a line of at most 15% of the steps; a slower line in slow noise cannot be seen so early."""
     random = np.random.default_rng(5)
     right = 0
     for pair, left in enumerate(noise(random, correlation, FEW_PAIRS)):

@@ -397,7 +397,7 @@ def test_the_curves_of_a_run_and_what_stands_out(page: Page, tmp_path: Path) -> 
         kl = page.get_by_role("region", name="kl by step")
         expect(kl.get_by_role("link", name="open its")).to_have_text("0.120")
         flat = page.get_by_role("region", name="Without spread by step")
-        expect(flat.get_by_role("link", name="open its")).to_have_text("0 %")
+        expect(flat.get_by_role("link", name="open its")).to_have_text("0%")
         assert len(asked) == 1 and len(asked[0]["curves"]) == 6, "one request has all curves"
         assert {one["options"]["smooth"] for one in asked[0]["curves"]} == {-1}
 

@@ -176,7 +176,7 @@ def compare_rewards(
         step_min: the first step of the window. Default: the middle of the steps that both have.
         step_max: the last step of the window, inclusive.
 
-    Returns which side is `better`, the `difference` of their means with its 95 % interval from `low` to `high`, and
+    Returns which side is `better`, the `difference` of their means with its 95% interval from `low` to `high`, and
     `since`, the step at which they part; `text` says it in words. Raises `BadQuery` for a run on both sides.
     """
     from rolloupe.insight import comparison

@@ -3,7 +3,7 @@
 A step gives one difference: the mean over the prompts that both runs answer there, if these are most prompts of both,
 else that of the means of all samples. Neighbouring steps are alike, so the interval of the mean difference comes from a
 first-order autoregressive model: Bayesian, with a flat prior of the mean, 1/σ of the deviation, and one of the
-correlation that favours slow noise. Over 2,000 simulated pairs the interval covers the truth in 95 %.
+correlation that favours slow noise. Over 2,000 simulated pairs the interval covers the truth in 95%.
 Where each side has several runs, such as seeds, the interval is Welch's over the means of the runs.
 """
 
@@ -73,7 +73,7 @@ class RewardComparison(Struct, frozen=True, kw_only=True):
     """The mean reward of the better side less that of the other; of the first less the second if neither is better."""
     low: Real | None
     high: Real | None
-    """The ends of its 95 % interval; None with too few steps."""
+    """The ends of its 95% interval; None with too few steps."""
     since: int | None
     """The step from which the two differ for good; None if they do not."""
     split: str
@@ -329,13 +329,15 @@ def _below(density: Floats) -> Floats:
 
 def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[OpenRun]) -> str:
     """Say which side is better and how sure that is."""
-    if result.steps is None:
-        return f"The runs have no step of {result.split} in common, or none in this window."
-    over = f"over steps {result.steps[0]} to {result.steps[1]}"
-    if result.difference is None or result.low is None or result.high is None:
-        return f"Too few common steps to tell {over}: at least {LEAST_STEPS} are needed."
     names = [_name(side, is_recipe=result.recipes) for side in (first, second)]
-    interval = f"95 % interval {result.low:+.3g} to {result.high:+.3g}"
+    if result.steps is None:
+        return f"{names[0]} and {names[1]} have no step of {result.split} in common, or none in this window."
+    low, high = result.steps
+    over = f"at step {low}" if low == high else f"over steps {low} to {high}"
+    if result.difference is None or result.low is None or result.high is None:
+        both = f"{names[0]} and {names[1]}"
+        return f"Too few common steps {over} to compare {both}: at least {LEAST_STEPS} are needed."
+    interval = f"95% interval {result.low:+.3g} to {result.high:+.3g}"
     if not result.better:
         noun = "recipe" if result.recipes else "run" if len(first) == len(second) == 1 else "side"
         earned = f"{names[0]} earns {result.difference:+.3g} against {names[1]}"

@@ -169,7 +169,7 @@ class Agreement(Struct, frozen=True):
     """The judged samples with a reward."""
     agree: int
     low: Real | None
-    """The lower end of the 95 % interval of the share that agrees; null without samples."""
+    """The lower end of the 95% interval of the share that agrees; null without samples."""
     high: Real | None
     """The upper end."""
     threshold: Real
@@ -270,7 +270,7 @@ def _threshold(run: OpenRun, rewards: Floats) -> tuple[float, str]:
 
 
 def _wilson(right: int, of: int) -> tuple[float | None, float | None]:
-    """The 95 % interval of a share by Wilson's formula."""
+    """The 95% interval of a share by Wilson's formula."""
     if not of:
         return None, None
     share, slack = right / of, Z_95**2 / of

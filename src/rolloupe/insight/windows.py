@@ -44,7 +44,7 @@ class Windows(NamedTuple):
 
     @property
     def half_width(self) -> float:
-        """Of the 95 % interval of a mean."""
+        """Of the 95% interval of a mean."""
         return 1.96 * self.error / sqrt(2)
 
     @property

@@ -20,7 +20,7 @@ def test_discarded_samples_have_a_page_with_reasons(wide: Page, viewer: Viewer) 
     expect(wide.get_by_text("11 groups · 44 samples")).to_be_visible()
     expect(wide.get_by_title("Not trained on: eval_drain").first).to_be_visible()
     table = wide.get_by_role("region", name="Reasons").first
-    assert "max_async" in table.inner_text() and "53 % of 364 samples generated" in table.inner_text()
+    assert "max_async" in table.inner_text() and "53% of 364 samples generated" in table.inner_text()
     wide.keyboard.press("ArrowRight")
     expect(wide.get_by_text("cancelled before it ended: there is no answer, and no reward")).to_be_visible()
     wide.get_by_label("Rollouts", exact=False).first.click()

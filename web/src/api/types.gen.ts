@@ -131,7 +131,7 @@ export interface RewardComparison {
   /** The mean reward of the better side less that of the other; of the first less the second if neither is better. */
   difference: WireNumber;
   low: WireNumber;
-  /** The ends of its 95 % interval; None with too few steps. */
+  /** The ends of its 95% interval; None with too few steps. */
   high: WireNumber;
   /** The step from which the two differ for good; None if they do not. */
   since: number | null;
@@ -1955,7 +1955,7 @@ export interface Agreement {
   /** The judged samples with a reward. */
   samples: number;
   agree: number;
-  /** The lower end of the 95 % interval of the share that agrees; null without samples. */
+  /** The lower end of the 95% interval of the share that agrees; null without samples. */
   low: WireNumber;
   /** The upper end. */
   high: WireNumber;
@@ -2316,7 +2316,7 @@ export interface RunTokenSteps {
   sample_mean: WireNumber[];
   min: WireNumber[];
   max: WireNumber[];
-  /** A percentile is at most 0.8 % from the true one. */
+  /** A percentile is at most 0.8% from the true one. */
   p10: WireNumber[];
   p50: WireNumber[];
   p90: WireNumber[];

@@ -134,7 +134,7 @@ class RunTokens(OpenedRun):
     ) -> "TokenStatsBySteps":
         """Return the statistics of a token series, recorded or derived, step by step.
 
-        Percentiles are within 0.8 % of the true ones. Waits until the index has them. `group` and `where` narrow the
+        Percentiles are within 0.8% of the true ones. Waits until the index has them. `group` and `where` narrow the
         samples, which are then read; without them, discarded samples do not count. Raises `BadQuery` for a series that
         no sample has.
         """

@@ -33,7 +33,7 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
     """Say which of two runs earns the higher reward, by how much, and the step at which they part.
 
     The difference is that of the mean rewards over the second half of the steps that both runs have, or over the steps
-    that you choose; where both answer the same prompts at a step, only these are compared. Its 95 % interval takes into
+    that you choose; where both answer the same prompts at a step, only these are compared. Its 95% interval takes into
     account that neighbouring steps are alike. One run of each recipe says nothing about the recipes: a different seed
     may reverse the result. Runs whose configurations differ in their seeds alone are one recipe: of more than two runs,
     those of one recipe are compared with those of the other.

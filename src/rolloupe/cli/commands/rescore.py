@@ -156,7 +156,7 @@ def of_old_grader(change: "RewardChange") -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "-" if share is None else f"{100 * share:.1f} %"
+    return "-" if share is None else f"{100 * share:.1f}%"
 
 
 def _gain(first: float | None, last: float | None) -> str:

@@ -61,7 +61,7 @@ LINE_CHARS = 1_000_000
 PART_BYTES = 50 * 2**20
 """A browser opens a file of this size at once; more samples go into more files."""
 ALTERNATIVE_DECIMALS = 3
-"""Decimals of the logprob of an alternative: its probability is then exact to 0.05 %."""
+"""Decimals of the logprob of an alternative: its probability is then exact to 0.05%."""
 NO_ROOM = f"the samples do not fit into one file of {PART_BYTES // 2**20} MB"
 
 Insight = Callable[[], ReportedInsight | None]

@@ -464,7 +464,8 @@ def _mixed(rows: Sequence[GroupedRow], groups: Sequence[list[GroupedRow]], of_pr
     named = roles_of(mixed[0][0].record).group or "uid"
     key = next((key for key, names in _candidates(rows) if _same(names, of_prompts)), "prompt")
     return (
-        f"{len(mixed)} of {len(several)} groups checked, by {text.quoted(named)}, hold different prompts. "
+        f"Groups by {text.quoted(named)}: {len(mixed)} of {len(several)} checked "
+        f"{'holds' if len(mixed) == 1 else 'hold'} different prompts. "
         f"Next: open the run with --group-by {shlex.quote(key)}, if a group is the samples of one prompt"
     )
 

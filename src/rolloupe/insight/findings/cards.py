@@ -138,8 +138,11 @@ TITLE_WORDS = 8
 
 
 MOST_WORDS = 16
-_NEEDLESS_SPACE = re.compile(r" (?=[,.;:!?)\]}’])|(?<=[(\[{]) ")
-"""A space that parts a mark from its word: words and marks of a phrase are single."""
+_NEEDLESS_SPACE = re.compile(
+    r" (?=[,.;:!?)\]}’])|(?<=[(\[{]) "
+    r"|(?<=[^\W\d_]) (?=(?:- |['’] …?)[^\W\d_]|['’] …)|(?<=[^\W\d_] ['’-]) (?=[^\W\d_])|(?<=[^\W\d_] ['’]) (?=…)"
+)
+"""A space that parts a mark from its word, as in `i ' m double - checked`: words and marks of a phrase are single."""
 
 
 def quoted(phrase: str) -> str:

@@ -43,7 +43,7 @@ NOT_CENTRED = "the advantages of siblings do not add up to 0 in this run, or are
 
 @lint_rule(is_certain=True)
 def advantage_order(data: LintData) -> Breach | None:
-    """Advantages fall as rewards rise within a group, in a run where 95 % of the groups of three or more have
+    """Advantages fall as rewards rise within a group, in a run where 95% of the groups of three or more have
     advantages that are a linear function of their rewards.
     """
     groups = data.groups
@@ -80,7 +80,7 @@ OFF_ZERO = 0.05
 
 @lint_rule()
 def off_centre(data: LintData) -> Breach | None:
-    """The mean advantage of a group differs from 0 by {OFF_ZERO:.0%} of the greatest; that of 95 % of the groups of
+    """The mean advantage of a group differs from 0 by {OFF_ZERO:.0%} of the greatest; that of 95% of the groups of
     three or more does not.
     """
     groups = data.groups
@@ -332,7 +332,7 @@ def recurring_texts(data: LintData) -> Breach | None:
 
 @lint_rule(is_certain=True)
 def same_advantage(data: LintData) -> Breach | None:
-    """Siblings have equal advantages and unequal rewards, in a run where 95 % of the groups of three or more have
+    """Siblings have equal advantages and unequal rewards, in a run where 95% of the groups of three or more have
     advantages that are a linear function of their rewards.
     """
     groups = data.groups

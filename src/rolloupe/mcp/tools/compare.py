@@ -113,7 +113,7 @@ class CompareRewardsArguments(RunArguments, frozen=True, kw_only=True):
 
 @tool
 def compare_rewards(runs: "Runs", asked: CompareRewardsArguments) -> Page:
-    """Says which of two runs earns the higher mean reward, by how much (difference, with its 95 % interval from low to
+    """Says which of two runs earns the higher mean reward, by how much (difference, with its 95% interval from low to
     high), and the step since which they differ for good. Of more runs, those whose configurations differ in their
     seeds alone are one recipe, and two recipes are compared. One run each says nothing about their recipes.
     """

@@ -156,12 +156,14 @@ def group_doubts(run: OpenRun) -> list[str]:
     steps: dict[str, list[int]] = {}
     for split, step in run.snapshot().steps:
         steps.setdefault(split, []).append(step)
-    doubts: dict[str, None] = {}
+    doubts: dict[str, str] = {}
+    """By the next step that they name: other splits say the same with other numbers."""
     for split in sorted(steps, key=lambda name: (name != "train", name))[:MOST_SPLITS]:
         read = _rows(run, split, sorted(steps[split]))
         rows = sorted(read, key=lambda grouped: (grouped.row.step, grouped.file, grouped.row.ordinal))
-        doubts |= dict.fromkeys(doubts_of_rows(rows, is_guessed=run.format.takes_field_map))
-    return [*doubts]
+        for doubt in doubts_of_rows(rows, is_guessed=run.format.takes_field_map):
+            doubts.setdefault(doubt.partition(" Next: ")[2], doubt)
+    return [*doubts.values()]
 
 
 def _rows(run: OpenRun, split: str, steps: list[int]) -> Iterator[GroupedRow]:

@@ -45,7 +45,7 @@ class TokenStats(NamedTuple):
     sample_mean: float  # the mean over the samples of each sample's mean
     min: float
     max: float
-    percentiles: dict[float, float]  # by percentile, a value at most 0.8 % away from the true one
+    percentiles: dict[float, float]  # by percentile, a value at most 0.8% away from the true one
 
 
 class TokenStatsBySteps(NamedTuple):
@@ -239,7 +239,7 @@ class RunTokenSteps(Struct, frozen=True, kw_only=True):
     min: list[Real]
     max: list[Real]
     p10: list[Real]
-    """A percentile is at most 0.8 % from the true one."""
+    """A percentile is at most 0.8% from the true one."""
     p50: list[Real]
     p90: list[Real]
     coverage: token_index.TokenCoverage

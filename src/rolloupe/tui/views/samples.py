@@ -273,7 +273,7 @@ def flowed(figures_: Sequence[Line], width: int, most: int, view: str) -> Iterat
 
 def foot_line(message: str, is_alarm: bool, keys: Sequence[KeyHelp], share: int | None, width: int) -> Line:
     """Return the last line: a message, or the keys; and how far down the text is."""
-    right: Line = [(f" {share} % ", DIM)] if share is not None else []
+    right: Line = [(f" {share}% ", DIM)] if share is not None else []
     if message:
         return ends([(" ", PLAIN), safe(message, Ink("alarm" if is_alarm else "ink-1"))], right, width)
     return keys_line(keys, width, right)

@@ -40,5 +40,5 @@ it("a raw line is the fainter the more points it has", () => {
 it("a value on the axis is short, and a share in percent", () => {
   const written = [0.25, -3, 1500, 12_500, 1.005e15, 2e18, 5e-6].map((one) => tickOf(one, 0));
   expect(written).toEqual(["0.25", "−3", "1,500", "12.5K", "1005T", "2.0e18", "5.0e−6"]);
-  expect([0, 0.25, 1].map((one) => tickOf(one, 0, true))).toEqual(["0 %", "25 %", "100 %"]);
+  expect([0, 0.25, 1].map((one) => tickOf(one, 0, true))).toEqual(["0%", "25%", "100%"]);
 });

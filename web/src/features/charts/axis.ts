@@ -37,7 +37,7 @@ export function tickOf(tick: number, digits: number, isShare = false): string {
     const [mantissa, exponent] = tick.toExponential(1).split("e");
     return `${Number(mantissa)}e${Number(exponent) + digits}`.replaceAll("-", "−");
   }
-  return isShare ? `${inLittleRoom(100 * tick)} %` : inLittleRoom(tick);
+  return isShare ? `${inLittleRoom(100 * tick)}%` : inLittleRoom(tick);
 }
 
 /** A range with a width: a single value gets room on both sides. */

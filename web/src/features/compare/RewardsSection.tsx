@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import { getRewardComparison } from "../../api/compare";
 import type { RunItem } from "../../api/types.gen";
-import { EVALS, nameOfSplit } from "../../lib/address/splits";
+import { choicesOf, EVALS, nameOfSplit } from "../../lib/address/splits";
 import { count, figure } from "../../lib/numbers/numbers";
 import { colourOf, nameOf } from "../../state/marks";
 import { useSession } from "../../state/useSession";
@@ -29,23 +29,25 @@ export function RewardsSection({ compared }: { compared: readonly RunItem[] }) {
         {pointed !== null && <small class="quiet"> step {figure(pointed)}</small>}
       </h2>
       <Verdicts compared={compared} split={split} />
-      <div class={style["picture"]}>
-        {reply !== null && reply.steps.length > 1 && (
-          <CurveChart
-            what="mean reward"
-            curve={rewardOf(reply, true)}
-            bounds={boundsOf(found?.reward_min, found?.reward_max)}
-            colour={colourOf(first.id)}
-            others={session.overlays.all.value.map(({ item, steps }) => ({
-              curve: steps === null ? null : rewardOf(steps, true),
-              colour: colourOf(item.id),
-            }))}
-            current={session.place.field.step.value}
-            hover={point}
-            isTall
-          />
-        )}
-      </div>
+      {(reply === null || reply.steps.length > 1) && (
+        <div class={style["picture"]}>
+          {reply !== null && (
+            <CurveChart
+              what="mean reward"
+              curve={rewardOf(reply, true)}
+              bounds={boundsOf(found?.reward_min, found?.reward_max)}
+              colour={colourOf(first.id)}
+              others={session.overlays.all.value.map(({ item, steps }) => ({
+                curve: steps === null ? null : rewardOf(steps, true),
+                colour: colourOf(item.id),
+              }))}
+              current={session.place.field.step.value}
+              hover={point}
+              isTall
+            />
+          )}
+        </div>
+      )}
     </section>
   );
 }
@@ -60,11 +62,43 @@ function Verdicts({ compared, split }: { compared: readonly RunItem[]; split: st
   return (
     <>
       {able.length > 1 && <VerdictsOf compared={able} split={split} />}
-      {unable.length > 0 && (
-        <p class="quiet">
-          <Text text={`No ${split === EVALS ? "evaluation" : `${split} split`} in ${unable.map(nameOf).join(", ")}.`} />
-        </p>
-      )}
+      {unable.length > 0 && <Lacking unable={unable} compared={compared} split={split} />}
+    </>
+  );
+}
+
+interface LackingProps {
+  unable: readonly RunItem[];
+  compared: readonly RunItem[];
+  split: string;
+}
+
+/** The splits of the runs that lack this one, and a way to each split that all runs have. */
+function Lacking({ unable, compared, split }: LackingProps) {
+  const session = useSession();
+  const what = split === EVALS ? "evaluation" : `${split} split`;
+  const shared = choicesOf(compared[0]?.splits ?? []).filter(({ name }) => sharedSplits(compared, name).length > 0);
+  return (
+    <>
+      {unable.map((run) => {
+        const own = run.splits.map(({ name }) => name).join(", ");
+        return (
+          <p key={run.id} class="quiet">
+            <Text text={`${nameOf(run)} has no ${what}${own === "" ? "" : `; it has ${own}`}.`} />
+          </p>
+        );
+      })}
+      <p class="quiet">
+        {shared.length === 0 ? "No split is in all of these runs." : "In all of these runs:"}
+        {shared.map(({ name }) => (
+          <>
+            {" "}
+            <a key={name} href={session.place.href({ split: name })} onClick={session.place.onLink({ split: name })}>
+              <Text text={nameOfSplit(name)} />
+            </a>
+          </>
+        ))}
+      </p>
     </>
   );
 }

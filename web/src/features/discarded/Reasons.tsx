@@ -76,9 +76,7 @@ export function Reasons() {
                 )}
                 {unfinished > 0 && (
                   <small>
-                    {unfinished === samples
-                      ? "cancelled or failed, so they have no answer"
-                      : `${figure(unfinished)} without an answer`}
+                    {unfinished === samples ? "all without an answer" : `${figure(unfinished)} without an answer`}
                   </small>
                 )}
               </th>

@@ -131,7 +131,7 @@ function Scale({ greatest, colour }: { greatest: number; colour: number }) {
     <span class={style["scale"]} title="Share of the samples of a step that have the value">
       share 0
       <i style={{ backgroundImage: `linear-gradient(to right, ${shades.join(", ")})` }} />
-      {figure(Math.round(100 * greatest))} %
+      {figure(Math.round(100 * greatest))}%
     </span>
   );
 }

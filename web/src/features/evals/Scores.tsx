@@ -144,29 +144,31 @@ function Lines({ of: { ks, steps, split } }: { of: EvalSummary }) {
   const labels = lines.map(({ label }) => label).join(", ");
   return (
     <figure class={style["lines"]}>
-      <small class={style["axis"]} aria-hidden="true">
-        <span>1</span>
-        <span>0</span>
-      </small>
-      <svg
-        viewBox="0 -0.04 1 1.08"
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={`${labels} of ${split} by step, from 0 to 1; the table lists the numbers`}
-      >
-        {[0, 0.5, 1].map((y) => (
-          <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />
-        ))}
-        {lines.map(({ label, values, kind }) => (
-          <path key={label} class={style[kind]} d={line(values, at)} />
-        ))}
-      </svg>
       {at.length > 1 && (
-        <small class={style["steps"]} aria-hidden="true">
-          <span>{figure(at[0] ?? 0)}</span>
-          <span>step</span>
-          <span>{figure(at.at(-1) ?? 0)}</span>
-        </small>
+        <>
+          <small class={style["axis"]} aria-hidden="true">
+            <span>1</span>
+            <span>0</span>
+          </small>
+          <svg
+            viewBox="0 -0.04 1 1.08"
+            preserveAspectRatio="none"
+            role="img"
+            aria-label={`${labels} of ${split} by step, from 0 to 1; the table lists the numbers`}
+          >
+            {[0, 0.5, 1].map((y) => (
+              <path key={y} class={style["rule"]} d={`M0 ${y}H1`} />
+            ))}
+            {lines.map(({ label, values, kind }) => (
+              <path key={label} class={style[kind]} d={line(values, at)} />
+            ))}
+          </svg>
+          <small class={style["steps"]} aria-hidden="true">
+            <span>{figure(at[0] ?? 0)}</span>
+            <span>step</span>
+            <span>{figure(at.at(-1) ?? 0)}</span>
+          </small>
+        </>
       )}
       <figcaption>
         {lines.map(({ label, values, kind }) => (

@@ -116,7 +116,7 @@ describe("the page of findings", () => {
     const host = await page(reply());
     const [card, other] = host.querySelectorAll("article");
     expect(card?.querySelector("h2")?.textContent).toContain("The same sentence repeated earns +0.12");
-    expect(card?.querySelector("dl")?.textContent).toBe("effect+0.120on acc−0.0200z21.5share8.0 % → 94 %");
+    expect(card?.querySelector("dl")?.textContent).toBe("effect+0.120on acc−0.0200z21.5share8.0% → 94%");
     expect(card?.querySelectorAll("section")).toHaveLength(2);
     expect(card?.querySelector("section a")?.getAttribute("href")).toContain("sample=train/5/0/1&q=So+it+is&how=r");
     expect(card?.querySelector("section")?.textContent).toContain("marked 1");
@@ -130,7 +130,7 @@ describe("the page of findings", () => {
     expect([...host.querySelectorAll("article section")].map((one) => one.getAttribute("aria-label"))).toEqual([
       "Sample train/0/0/0",
     ]);
-    expect(host.querySelector("main > dl")?.textContent).toContain("samples scanned100 of 200 (50 %)");
+    expect(host.querySelector("main > dl")?.textContent).toContain("samples scanned100 of 200 (50%)");
     expect(host.querySelector("main > dl")?.textContent).toContain("expected by chance< 0.001");
   });
   it("has the mean amount of what nearly all samples have, in place of their share", async () => {

@@ -80,7 +80,7 @@ function Found({ found, of, close, take }: Shown) {
         </b>
         {samples > 0 && (
           <span class="quiet">
-            {percent(agree / samples)}, 95 % interval {percent(toNumber(low))} to {percent(toNumber(high))}
+            {percent(agree / samples)}, 95% interval {percent(toNumber(low))} to {percent(toNumber(high))}
           </span>
         )}
       </p>
@@ -125,7 +125,7 @@ function Found({ found, of, close, take }: Shown) {
   );
 }
 
-const percent = (share: number | null): string => (share === null ? "?" : `${figure(Math.round(share * 100))} %`);
+const percent = (share: number | null): string => (share === null ? "?" : `${figure(Math.round(share * 100))}%`);
 
 /** The samples of a cell: a press lists them. */
 function Cell({ cell, split, close }: { cell: AgreementCell; split: string; close: () => void }) {

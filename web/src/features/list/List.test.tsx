@@ -38,6 +38,6 @@ it("says how far a list is that the reader waits for", async () => {
   const session = createSession({ ...START, page: "rollouts", run: "r", split: "train", where: "reward > 1" });
   session.pages.counting.value = { done: 30_000_000, of: 100_000_000, found: 1234 };
   const host = await drawn(<Total />, session);
-  expect(host.textContent).toBe("30 % · 1,234 found");
+  expect(host.textContent).toBe("30% · 1,234 found");
   expect(host.querySelector("span")?.title).toBe("30,000,000 of 100,000,000 samples looked at");
 });

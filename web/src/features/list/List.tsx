@@ -86,7 +86,7 @@ function Counting() {
   const share = Math.floor((100 * now.done) / now.of);
   return (
     <span class="quiet" aria-live="off" title={`${figure(now.done)} of ${count(now.of, "sample")} looked at`}>
-      {`${share} % · ${figure(now.found)} found`}
+      {`${share}% · ${figure(now.found)} found`}
     </span>
   );
 }

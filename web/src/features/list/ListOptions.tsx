@@ -140,7 +140,7 @@ function Panel({ mode, close }: { mode: Mode; close: () => void }) {
       )}
       {of !== null && (
         <button type="button" class="action" onClick={() => leaveFor(close, "html")}>
-          Report of these samples: one file of HTML to mail
+          Report of these samples (HTML)
         </button>
       )}
       {of !== null && (

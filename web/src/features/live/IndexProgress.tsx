@@ -13,7 +13,7 @@ export function IndexProgress() {
   const words = `Indexing ${phase === "text" ? "texts" : ""}: ${size(done_bytes)} of ${size(total_bytes)}`;
   return (
     <span class={style["progress"]} title={`${words}. You can read what is indexed.`}>
-      <span class={style["words"]}>{Math.floor(part * 100)} % indexed</span>
+      <span class={style["words"]}>{Math.floor(part * 100)}% indexed</span>
       <span
         class={style["bar"]}
         role="progressbar"

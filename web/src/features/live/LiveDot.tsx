@@ -26,7 +26,13 @@ export function LiveDot() {
   const isWaiting = !session.live.isFollowing.value && session.live.isPaused.value && doing === "running";
   const isFollowing = session.live.isFollowing.value;
   const isQuiet = doing === "ended" || doing === "unknown";
-  const state = isWaiting ? "following paused" : doing === "unknown" ? "last write" : doing;
+  const state = isWaiting
+    ? "following paused"
+    : doing === "unknown"
+      ? time === ""
+        ? "nothing written"
+        : "last write"
+      : doing;
   const way = !isFollowing || doing === "ended" ? state : isQuiet ? `following · ${state}` : "following";
   const word = isLost ? "connection lost" : way;
   const title = isFollowing ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";

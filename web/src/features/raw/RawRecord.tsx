@@ -37,7 +37,8 @@ export function Raw() {
     <section class={style["raw"]} aria-label="Raw record">
       <div class={style["bar"]}>
         <p class={style["source"]}>
-          <Text text={source.file} /> · {whereIn(source)} · {size(total)}
+          <Text text={source.file} /> · {whereIn(source)}
+          {source.stop === source.start && ` · ${size(total)}`}
         </p>
         <Copy what={isWhole ? "the record" : "this block of the record"} text={() => reply.text} />
         {isWhole && <Segments label="Form" options={FORMS} value={form} choose={choose} />}

@@ -62,8 +62,8 @@ function None() {
         A trainer can log a report for each step: an outline with tables, conversations and errors. This run has none.
       </p>
       <p>
-        Two tools write reports: the Tinker cookbook, unless <code>num_groups_to_log</code> is 0; in any trainer{" "}
-        <code>rolloupe.record.logtree</code>, inside <code>log.trace("train", step)</code> of a{" "}
+        The Tinker cookbook writes reports unless <code>num_groups_to_log</code> is 0. Other trainers can write them
+        with <code>rolloupe.record.logtree</code>, inside <code>log.trace("train", step)</code> of a{" "}
         <code>rolloupe.record.writers.tinker.Log</code>.
       </p>
       <p class={style["ways"]}>

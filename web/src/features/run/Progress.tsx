@@ -6,7 +6,7 @@ import type { RunItem } from "../../api/types.gen";
 import { spanOfTime } from "../../lib/charts/across";
 import { chart, recordOf } from "../../lib/charts/chart";
 import { planOf } from "../../lib/data/plan";
-import { figure, finite } from "../../lib/numbers/numbers";
+import { count, figure, finite } from "../../lib/numbers/numbers";
 import { activityOf } from "../../state/run/activity";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import style from "./RunPage.module.css";
@@ -32,13 +32,13 @@ export function Progress({ item, config }: { item: RunItem; config: unknown }) {
   const isRunning = activityOf(item) === "running";
   return (
     <p class={style["progress"]}>
-      {share !== null && <progress value={share} aria-label={`${Math.floor(100 * share)} % of the planned steps`} />}
+      {share !== null && <progress value={share} aria-label={`${Math.floor(100 * share)}% of the planned steps`} />}
       <span title={plan === null || planned === null ? undefined : `${plan.key} of the configuration`}>
         {planned === null
           ? `Newest step ${figure(last)}`
-          : `Step ${figure(Math.min(done, planned))} of ${figure(planned)}, ${Math.floor(100 * (share ?? 0))} %`}
+          : `${figure(Math.min(done, planned))} of ${count(planned, "step")}, ${Math.floor(100 * (share ?? 0))}%`}
       </span>
-      {took_s !== null && took_s > 0 && <span>{spanOfTime(rounded(took_s))} since its first step</span>}
+      {took_s !== null && took_s > 0 && <span>{spanOfTime(rounded(took_s))} from the first step to the newest</span>}
       {isRunning && left_s !== null && left_s > 0 && <b>about {spanOfTime(rounded(left_s))} left</b>}
     </p>
   );

@@ -51,7 +51,7 @@ export function RunPage() {
         </code>{" "}
         <Copy label="Copy path" what="the path" text={() => last.path} />
         <br />
-        {last.format}: <Text text={last.reason} />
+        Format {last.format}: <Text text={last.reason} />
       </p>
       {item !== null && item !== undefined && <Progress item={item} config={last.config} />}
       <p>

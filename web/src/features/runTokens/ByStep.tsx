@@ -110,9 +110,9 @@ function Figures({ reply, at, step }: { reply: RunTokenSteps; at: number; step: 
     ["mean over tokens", reply.mean[at]],
     ["mean over samples", reply.sample_mean[at]],
     ["lowest", reply.min[at]],
-    ["10 %", reply.p10[at]],
+    ["10%", reply.p10[at]],
     ["median", reply.p50[at]],
-    ["90 %", reply.p90[at]],
+    ["90%", reply.p90[at]],
     ["highest", reply.max[at]],
   ];
   const infinite = reply.infinite[at] ?? 0;

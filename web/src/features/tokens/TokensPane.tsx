@@ -56,8 +56,18 @@ export function TokensPane() {
   );
 }
 
+/** An option of a command: a line does not end within it. */
+const OPTION = /(--\w+)/;
+
 /** What this view cannot show for this sample, and why. */
 function MissingHere({ tokens }: { tokens: TokenSample }) {
   const words = missingOf(tokens, useSession().sample.now.value?.group_ids.length ?? 0, isAlone());
-  return words.length === 0 ? null : <p class={style["missing"]}>{words.join(" ")}</p>;
+  return words.length === 0 ? null : (
+    <p class={style["missing"]}>
+      {words
+        .join(" ")
+        .split(OPTION)
+        .map((part, at) => (at % 2 === 1 ? <code key={at}>{part}</code> : part))}
+    </p>
+  );
 }

@@ -61,7 +61,7 @@ export function marksOf(difference: Difference, response: Side, reference: Side)
     1 -
     all.reduce((sum, { start, stop }) => sum + stop - start, 0) / Math.max(1, charsOf(response) + charsOf(reference));
   if (alike < LEAST_SHARE)
-    return { refused: `they differ too much: only ${Math.round(alike * 100)} % of the words are in both` };
+    return { refused: `they differ too much: only ${Math.round(alike * 100)}% of the words are in both` };
   const count = all.length;
   if (count > MOST_MARKS) return { refused: `they differ in ${count.toLocaleString("en")} places, too many to mark` };
   return { spans, by, share };

@@ -70,7 +70,7 @@ describe("large numbers in little room", () => {
 
 it("a share is read in percent, with three figures, and as 100 only where it is all", () => {
   const written = [0, 1, 0.65625, 0.0089, 0.9996, 12.5, -0.25, null].map((one) => wordsOfValues(true)(one, "none"));
-  expect(written).toEqual(["0 %", "100 %", "65.6 %", "0.89 %", "99.9 %", "1250 %", "−25 %", "none"]);
-  expect([0.5, 0, -0.5].map((one) => wordsOfValues(true, true)(one))).toEqual(["+50 %", "0 %", "−50 %"]);
+  expect(written).toEqual(["0%", "100%", "65.6%", "0.89%", "99.9%", "1250%", "−25%", "none"]);
+  expect([0.5, 0, -0.5].map((one) => wordsOfValues(true, true)(one))).toEqual(["+50%", "0%", "−50%"]);
   expect([wordsOfValues(false)(0.5), wordsOfValues(false, true)(0.5)]).toEqual(["0.500", "+0.500"]);
 });

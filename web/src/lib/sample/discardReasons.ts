@@ -90,13 +90,13 @@ export function bars(reply: RunDiscards, steps: StepsReply, reasons: readonly st
   return steps.steps.length === 0 ? [] : result;
 }
 
-/** A share as people read it: `12 %`, but 0 and 100 only for none and all. */
+/** A share as people read it: `12%`, but 0 and 100 only for none and all. */
 export function percent(part: number, whole: number): string {
-  if (whole === 0 || part === 0) return "0 %";
+  if (whole === 0 || part === 0) return "0%";
   const value = (100 * part) / whole;
-  if (value < 0.1) return "< 0.1 %";
-  if (part < whole && value > 99.9) return "> 99.9 %";
-  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)} %`;
+  if (value < 0.1) return "< 0.1%";
+  if (part < whole && value > 99.9) return "> 99.9%";
+  return `${value < 10 ? value.toFixed(1) : value.toFixed(0)}%`;
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, number) => total + number, 0);

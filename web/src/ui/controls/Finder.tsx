@@ -34,8 +34,8 @@ export function Finder({
   inputMode,
 }: Props) {
   const field = useRef<HTMLInputElement>(null);
-  // Before the next key: text typed right away belongs to the field.
-  useLayoutEffect(() => field.current?.focus(), []);
+  // Before the next key: text typed right away belongs to the field. Without scrolling: its card has no place yet.
+  useLayoutEffect(() => field.current?.focus({ preventScroll: true }), []);
   const at = Math.min(marked, count - 1);
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === "ArrowDown") mark(at >= count - 1 ? 0 : at + 1);

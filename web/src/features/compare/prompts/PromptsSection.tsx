@@ -11,7 +11,7 @@ import { useFollowed } from "../../../ui/hooks/useFollowed";
 import { Loading, Missing } from "../../../ui/layout/EmptyState";
 import { Score } from "../../../ui/text/Score";
 import { Text } from "../../../ui/text/Text";
-import { option, rowsFor, setOptions, versionOf } from "../options";
+import { option, rowsFor, setOptions, sharedSplits, versionOf } from "../options";
 import { RunName } from "../../runs";
 import { Turn } from "../Turn";
 import { PromptAnswers } from "./PromptAnswers";
@@ -89,11 +89,12 @@ function Table({ reply, compared }: TableProps) {
   const session = useSession();
   const shown = compared.filter(({ id }) => reply.runs.includes(id));
   const open = option(session, "same");
+  const isShared = compared.filter((run) => sharedSplits([run], reply.split).length > 0).length > 1;
   return (
     <>
       <p class="quiet" role="status">
         {reply.total === 0
-          ? "None of these runs share a prompt at this step. Choose another step or split above."
+          ? `No two of these runs share a prompt at this step.${isShared ? " Choose another step or split above." : ""}`
           : `${count(reply.total, "prompt")} that at least two of the runs answered.`}
         {reply.is_cut && " The step has too many prompts to compare them all."}
       </p>

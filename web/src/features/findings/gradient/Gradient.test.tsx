@@ -62,13 +62,8 @@ describe("where the gradient came from", () => {
   it("has shares of samples and gradient by length and outcome, each with a link that lists the samples", async () => {
     const host = await page();
     const rows = [...host.querySelectorAll("tbody tr")].map((row) => row.textContent);
-    expect(rows[0]).toBe("All right or all wrong 4 groups that differ by other parts25 %0.6 %50 %");
-    expect(rows.slice(1)).toEqual([
-      "Length",
-      "1 to 9 tokens 4 groups25 %25 %50 %",
-      "Outcome",
-      "right 4 groups25 %25 %50 %",
-    ]);
+    expect(rows[0]).toBe("All right or all wrong 4 groups that differ by other parts25%0.6%50%");
+    expect(rows.slice(1)).toEqual(["Length", "1 to 9 tokens 4 groups25%25%50%", "Outcome", "right 4 groups25%25%50%"]);
     const links = [...host.querySelectorAll("tbody a")].map((link) => link.getAttribute("href") ?? "");
     expect(links[0]).toContain("sample=train/4/7/0");
     expect(links[1]).toContain("where=response_tokens+%3C%3D+9+and+env+%3D+math");
@@ -78,8 +73,8 @@ describe("where the gradient came from", () => {
 
   it("counts dead groups by step, and prompts never right, solved and lost", async () => {
     const host = await page();
-    expect(host.textContent).toContain("2 of 10 groups (20 %) have equal rewards, and no gradient. The latest, chart");
-    expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("Share of such groups by step: up to 40 %");
+    expect(host.textContent).toContain("2 of 10 groups (20%) have equal rewards, and no gradient. The latest, chart");
+    expect(host.querySelector("svg")?.getAttribute("aria-label")).toBe("Share of such groups by step: up to 40%");
     expect(host.textContent).toContain("Prompts of several steps, by acc: 5 never right, 1 solved, 2 lost.");
     const lost = [...host.querySelectorAll("a")].at(-1)?.getAttribute("href");
     expect(lost).toContain("/evals?");
@@ -91,9 +86,7 @@ describe("where the gradient came from", () => {
     expect((await page()).textContent).toContain("10 groups of one sample: without siblings");
     vi.mocked(findingsApi.askGradient).mockResolvedValue({ ...REPLY, single: 1 });
     session.place.go({ ask: { from: "4" } });
-    expect((await page()).textContent).toContain(
-      "2 of 10 groups (20 %) have equal rewards (1 have one sample), and no",
-    );
+    expect((await page()).textContent).toContain("2 of 10 groups (20%) have equal rewards (1 have one sample), and no");
   });
 
   it("is absent for evaluations, and for a run that trained on nothing", async () => {

@@ -56,7 +56,7 @@ describe("what each part pays for", () => {
   it("is a formula with what it explains, and a link from each term to its samples", async () => {
     const host = await drawn(<Parts run="r" version="1" />, session);
     const [formula, other] = [...host.querySelectorAll("li")];
-    expect(formula?.textContent).toBe("format = 0.25 · has “<answer>” − 0.033 · lengthexplains 92 %");
+    expect(formula?.textContent).toBe("format = 0.25 · has “<answer>” − 0.033 · lengthexplains 92%");
     const [phrase, behaviour] = [...host.querySelectorAll("a")].map((link) => link.getAttribute("href"));
     expect(phrase).toContain("/search?");
     expect(phrase).toContain("3%3A");

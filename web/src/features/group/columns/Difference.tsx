@@ -70,7 +70,7 @@ function Two({ first, second }: { first: MemberText; second: MemberText }) {
           (result.by === "words"
             ? "Marked words are not in the other one"
             : "They differ too much to compare words: marked sentences are not in the other one")}
-        {isWhole && ` · ${Math.round(result.share * 100)} % of ${nameOf(items, first.id)} is in both`}
+        {isWhole && ` · ${Math.round(result.share * 100)}% of ${nameOf(items, first.id)} is in both`}
         {tooMany && " · too many places to mark"}
         {cut > 0 && ` · ${count(cut, "character")} at the end are left out`}
       </p>

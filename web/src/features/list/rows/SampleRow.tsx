@@ -127,13 +127,19 @@ export function SampleRow({ item, columns, isHere, canFocus, isOfSteps, common, 
   );
 }
 
+/** Siblings that begin alike differ first where their previews end: fewer characters of such a text say nothing. */
+const LEAST_CHARS = 20;
+
 /** The preview that the reader chose; the end of a response is aligned at the end of its line and cut at the left. */
 export function Excerpt({ item, shown, common }: { item: SampleItem; shown: Preview; common: Common }) {
   const start = preview(shownResponse(item.response));
   const isThought = shown === "response" && start.isThought;
+  const own = without(start.text, common.responses);
   const text =
     shown === "response"
-      ? without(start.text, common.responses)
+      ? item.response_end !== "" && own.length < LEAST_CHARS
+        ? start.text
+        : own
       : shown === "end"
         ? ending(item)
         : without(shownPrompt(item.prompt), common.prompts);

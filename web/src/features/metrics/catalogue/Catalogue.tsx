@@ -32,7 +32,7 @@ export function Catalogue({ entries, layout, leftOut }: Props) {
         class={`field ${style["find"]}`}
         type="search"
         value={text}
-        placeholder="Find a metric: kl|entropy"
+        placeholder="Find: kl|entropy"
         aria-label="Find a metric by a regular expression"
         aria-invalid={typeof pattern === "string"}
         aria-describedby="metrics-found"

@@ -191,7 +191,7 @@ it("of shares are read in percent", () => {
   const [row] = placedOf([chart("share", "truncated")], all).flatMap((one) =>
     rowsOf(one, [[drawn([0.5, 0.125])]], RUNS.slice(0, 1)),
   );
-  expect((row?.lines ?? []).map((line) => wordsOfValue(line, row?.lines ?? [], null))).toEqual(["12.5 %"]);
+  expect((row?.lines ?? []).map((line) => wordsOfValue(line, row?.lines ?? [], null))).toEqual(["12.5%"]);
 });
 
 it("of many runs are read as their least and their greatest value", () => {

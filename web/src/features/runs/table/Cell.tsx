@@ -103,7 +103,7 @@ function lengthWords(item: RunItem): string {
 function Status({ item }: { item: RunItem }) {
   const { phase, done_bytes: done, total_bytes: total } = item.progress;
   if (phase === "scalars")
-    return <span class="quiet">indexing{total > 0 ? ` ${Math.floor((100 * done) / total)} %` : ""}</span>;
+    return <span class="quiet">indexing{total > 0 ? ` ${Math.floor((100 * done) / total)}%` : ""}</span>;
   const doing = activityOf(item);
   if (doing === "unknown")
     return (

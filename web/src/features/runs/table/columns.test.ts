@@ -133,7 +133,7 @@ describe("the table of runs", () => {
     expect(order("highest")).toEqual(["a", "b", "c"]);
     expect(order("smoothed")).toEqual(["c", "a", "b"]);
     const shares = metricColumn({ chart: chart("share", "truncated"), title: "Truncated", kind: "last" }, metrics);
-    expect([of("last").write?.(0.25), shares.write?.(0.25)]).toEqual(["0.250", "25 %"]);
+    expect([of("last").write?.(0.25), shares.write?.(0.25)]).toEqual(["0.250", "25%"]);
   });
   it("says that a run goes on only where that is known", () => {
     expect(activity("", 5, 600, false)).toBe("unknown");

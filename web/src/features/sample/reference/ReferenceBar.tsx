@@ -50,7 +50,7 @@ function Summary({ result }: { result: Marked | { refused: string } | null }) {
       {result?.by === "sentences" && "They differ too much to compare words, so sentences are marked: "}
       <ins class="differs">underlined</ins> is not in the reference, <del class="differs">struck</del> not in the
       response ·{" "}
-      {result === null ? "comparing the two …" : `${Math.round(result.share * 100)} % of the response is in both`}
+      {result === null ? "comparing the two …" : `${Math.round(result.share * 100)}% of the response is in both`}
     </>
   );
 }

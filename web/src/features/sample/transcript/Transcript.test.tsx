@@ -176,7 +176,7 @@ describe("a transcript", () => {
       [...host.querySelectorAll("article section[aria-label]")].map((one) => one.getAttribute("aria-label"));
     expect(columns()).toEqual(["Prompt", "Response", "Reference response"]);
     expect(host.querySelector("[role=status]")?.textContent).toMatch(
-      /underlined is not in the reference, struck not in the response · \d+ % of the response is in both/,
+      /underlined is not in the reference, struck not in the response · \d+% of the response is in both/,
     );
     expect(host.querySelector("img")).toBeNull();
 

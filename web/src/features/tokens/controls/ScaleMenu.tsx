@@ -17,7 +17,7 @@ const KINDS: readonly { value: ScaleKind; words: string; short: string }[] = [
 ];
 const ENDS: readonly { value: EndsKind; words: string; short: string }[] = [
   { value: "out", words: "What stands out", short: "" },
-  { value: "clip", words: "1–99 %", short: ", 1–99 %" },
+  { value: "clip", words: "1–99%", short: ", 1–99%" },
   { value: "all", words: "All values", short: ", all" },
   { value: "fixed", words: "Fixed", short: ", fixed" },
 ];
