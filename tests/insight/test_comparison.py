@@ -138,7 +138,7 @@ def test_all_evaluations_together_are_those_that_both_runs_have(tmp_path: Path) 
         apart = rolloupe.compare_rewards(a, d, split="eval")
     assert (found.better, found.paired) == ("b", True) and found.difference == pytest.approx(1)
     assert found.text.endswith(" Compared on eval/y.")
-    assert apart.text == "The runs have no step of eval in common, or none in this window."
+    assert apart.text == "a and d have no step of eval in common, or none in this window."
 
 
 def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:

@@ -58,8 +58,10 @@ export function List() {
         <div class={style["line"]}>
           <ScopeField />
           <SortField />
-          <PickMenu />
-          <Gear mode={mode} />
+          <span class={style["menus"]}>
+            <PickMenu />
+            <Gear mode={mode} />
+          </span>
         </div>
         <Lacking />
       </div>

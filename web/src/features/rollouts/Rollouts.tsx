@@ -30,7 +30,7 @@ export function Rollouts() {
     session.place.field.list.value || (isNarrow && session.place.field.sample.value === null && hasNothing(session));
   const isTable =
     session.place.field.mode.value === "table" && leftOpen && session.view.isWide.value && (isList || !isNarrow);
-  const isTokens = session.place.field.view.value === "tokens";
+  const isTokens = session.place.field.view.value === "tokens" && !session.tokens.isEmpty.value;
   const aside = isTokens ? asideTitle(session.place.field.tokensAs.value) : "Charts";
   const isAlone = isTable || (isNarrow && isList);
   const queue = session.judging.queue.value;

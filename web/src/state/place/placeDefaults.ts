@@ -66,10 +66,11 @@ export function startComplete(session: Session): void {
     untracked(() => session.place.go({ step: newest }, "replace"));
   });
   session.effect(() => {
-    const { page, run, sample } = session.place.now.value;
+    const { page, run, split, sample, discarded } = session.place.now.value;
     const list = session.list.now.value;
     if (page !== "rollouts" || sample !== null || session.list.isBehind.value) return;
     if (list === null || list.scope.run !== run) return; // a run without samples has no list of its own
+    if (list.scope.split !== split || list.scope.discarded !== discarded) return;
     const isOpened = opened !== null && opened === list.scope.step;
     opened = null;
     untracked(() => (isOpened ? session.browse.goOpening(list) : session.browse.goFirst(list)));

@@ -47,6 +47,9 @@ export class TokensStore extends Store {
   /** The tokens of the shown sample; null until they are there. */
   readonly now = computed(() => this.#current.value?.loaded?.tokens ?? null);
 
+  /** True if the sample last loaded has no tokens. */
+  readonly isEmpty = computed(() => this.#now.value?.loaded?.tokens.count === 0);
+
   readonly error = computed(() => this.#current.value?.error ?? null);
 
   readonly isWanted = computed(() => {

@@ -4,6 +4,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { askLint } from "../../../api/routes.gen";
 import type { BrokenRule, RunLint } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
+import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import { useLoaded } from "../../../ui/hooks/useLoaded";
 import { Failure } from "../../../ui/layout/EmptyState";
@@ -41,7 +42,10 @@ function Rule({ of }: { of: BrokenRule }) {
   return (
     <div data-certain={of.is_certain || undefined} data-here={isHere || undefined} ref={rule}>
       <h3>
-        <Verdict isCertain={of.is_certain} /> <Text text={of.text} />
+        <Verdict isCertain={of.is_certain} />{" "}
+        {of.text
+          .split("`")
+          .map((part, at) => (at % 2 === 1 ? <code key={at}>{harmless(part)}</code> : <Text key={at} text={part} />))}
       </h3>
       <p>
         The rule: {of.words}. {of.samples.length > 0 && "Samples: "}

@@ -2,14 +2,13 @@
 
 import { useSession } from "../../../state/useSession";
 import type { Session } from "../../../state/session";
-import { without } from "../../../lib/diff/commonWords";
 import type { Common } from "../../../lib/diff/commonInSamples";
 import { bare, preview } from "../../../lib/sample/preview";
 import type { SampleItem, WireNumber } from "../../../api/types.gen";
 import { exact, toNumber } from "../../../lib/numbers/numbers";
 import { cellColour } from "../../../lib/colour/scales";
 import { chooseView, view, WIDTH } from "../../../state/browser/listView";
-import { shownPrompt, shownResponse } from "../../../state/browser/previews";
+import { shownPrompt } from "../../../state/browser/previews";
 import { Divider } from "../../../ui/layout/Divider";
 import { Excerpt, onRow, valueIn, valueText } from "./SampleRow";
 import { Text } from "../../../ui/text/Text";
@@ -142,11 +141,7 @@ export function TableRow({ item, columns, isHere, canFocus, common, box }: Props
           class={style[isOfEnd ? "ending" : "text"]}
           title={view.value.hasTooltips ? harmless(bare(item.response)) : undefined}
         >
-          {isOfEnd ? (
-            <Excerpt item={item} shown="end" common={common} />
-          ) : (
-            <Text text={without(preview(shownResponse(item.response)).text, common.responses)} />
-          )}
+          <Excerpt item={item} shown={isOfEnd ? "end" : "response"} common={common} />
         </span>
       </a>
     </li>
