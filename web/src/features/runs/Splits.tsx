@@ -5,14 +5,18 @@ import { count } from "../../lib/numbers/numbers";
 import { nameOfSplit } from "../../lib/address/splits";
 import { harmless } from "../../lib/text/invisible";
 import { Segments } from "../../ui/controls/Segments";
+import { ROOMY, useMatch } from "../../ui/hooks/useMatch";
 import style from "./Splits.module.css";
 
 const FEW = 3;
 const SHORT_CHARS = 40;
+/** Longer names would push the curve of the reward over what stands beside it. */
+const SHORT_CHARS_IF_NARROW = 20;
 
 /** `inList`: the copy in the list of samples, if the bar has no room. */
 export function Splits({ inList = false }: { inList?: boolean }) {
   const session = useSession();
+  const most = useMatch(ROOMY) ? SHORT_CHARS : SHORT_CHARS_IF_NARROW;
   const reports = session.place.field.page.value === "report" ? session.run.reportsAlone.value : [];
   const split = session.place.field.split.value;
   const choose = (name: string): void => {
@@ -34,7 +38,7 @@ export function Splits({ inList = false }: { inList?: boolean }) {
     })),
   ];
   if (options.length < 2 || split === null) return null;
-  const isShort = options.length <= FEW && options.reduce((sum, { value }) => sum + value.length, 0) <= SHORT_CHARS;
+  const isShort = options.length <= FEW && options.reduce((sum, { value }) => sum + value.length, 0) <= most;
   if (isShort && !inList) {
     return (
       <div class={style["bar"]}>
