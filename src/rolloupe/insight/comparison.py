@@ -336,7 +336,7 @@ def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[O
     over = f"at step {low}" if low == high else f"over steps {low} to {high}"
     if result.difference is None or result.low is None or result.high is None:
         both = f"{names[0]} and {names[1]}"
-        return f"Too few common steps {over} to compare {both}: at least {LEAST_STEPS} are needed."
+        return f"Too few common steps to compare {both} {over}: at least {LEAST_STEPS} are needed."
     interval = f"95% interval {result.low:+.3g} to {result.high:+.3g}"
     if not result.better:
         noun = "recipe" if result.recipes else "run" if len(first) == len(second) == 1 else "side"

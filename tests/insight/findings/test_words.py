@@ -6,7 +6,7 @@ import pytest
 
 from rolloupe.cli.commands.findings import findings
 from rolloupe.insight.findings import CLASSES, MEANINGS
-from rolloupe.insight.findings.cards import sentence_of
+from rolloupe.insight.findings.cards import quoted, sentence_of
 from rolloupe.insight.findings.trend import Trend
 from tests.thoroughness import each
 
@@ -53,3 +53,16 @@ TYPICAL = "Each doubling of length earns +0.3 over its siblings, typically 612 c
 )  # fmt: skip
 def test_a_sentence_is_true_of_its_numbers(sentence: str, expected: str) -> None:
     assert sentence == expected
+
+
+@each(
+    ("phrase", "shown"),
+    [
+        ("i ' m sure , i double - checked ( twice ) it", "i'm sure, i double-checked (twice) it"),
+        ("i ' … double - checked", "i'… double-checked"),
+        ("don ’ t stop", "don’t stop"),
+        ("# - # is #", "# - # is #"),
+    ],
+)
+def test_a_phrase_is_written_as_in_the_text(phrase: str, shown: str) -> None:
+    assert quoted(phrase) == f"“{shown}”"
