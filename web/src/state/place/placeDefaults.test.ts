@@ -56,17 +56,17 @@ it("stays where it was read with what was discarded since", () => {
   expect([session.place.now.peek().discarded, session.place.now.peek().sample]).toEqual([false, "train/1/0/9"]);
 });
 
-it("opens the first sample of a list, but of none that is another run's", () => {
-  const opened = (run: string): string | null => {
+it("opens the first sample of a list, but of none that is another run's or split's", () => {
+  const opened = (run: string, split = "train"): string | null => {
     session.sample.now.value = null;
     session.list.now.value = null;
     session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1 };
     const list = listing(session, { total: 1, of: 1, rows: 1, pages: new Map([[0, [item(0)]]]) });
-    session.place.now.value = { ...START, page: "rollouts", run };
+    session.place.now.value = { ...START, page: "rollouts", run, split };
     session.list.now.value = list;
     return session.place.now.peek().sample;
   };
-  expect([opened("r"), opened("empty")]).toEqual([item(0).id, null]);
+  expect([opened("r"), opened("empty"), opened("r", "eval/x")]).toEqual([item(0).id, null, null]);
 });
 
 it("opens the only run at its rollouts, or at its metrics once it is known to have nothing else", () => {
