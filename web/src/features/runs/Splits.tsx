@@ -10,7 +10,7 @@ import style from "./Splits.module.css";
 
 const FEW = 3;
 const SHORT_CHARS = 40;
-/** Longer names would push the curve of the reward over what stands beside it. */
+/** Longer names would push the curve of the reward over the state of the run. */
 const SHORT_CHARS_IF_NARROW = 20;
 
 /** `inList`: the copy in the list of samples, if the bar has no room. */
