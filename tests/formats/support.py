@@ -16,7 +16,7 @@ from tests.thoroughness import amount
 
 def limit_contract() -> None:
     """Have the contract of formats look at fewer places of an example in `make test`."""
-    for limit, quick in (("MAX_LOADED", 12), ("MAX_CUTS", 10), ("MAX_VALUES", 30), ("MAX_DAMAGES", 2)):
+    for limit, quick in (("MAX_LOADED", 6), ("MAX_CUTS", 6), ("MAX_VALUES", 24), ("MAX_DAMAGES", 2)):
         setattr(contract, limit, amount(quick, getattr(contract, limit)))
 
 

@@ -103,6 +103,7 @@ def line_of(item: Scanned, lines: Iterable[tuple[int, int]]) -> tuple[int, int]:
 
 
 @by_format
+@settings(max_examples=amount(4, 200))
 @given(data=st.data())
 def test_every_line_is_rows_or_a_problem_wherever_a_file_is_cut(name: str, path: Path, data: st.DataObject) -> None:
     content = data.draw(files_of(KEYS[name]))
@@ -191,6 +192,7 @@ def test_a_foreign_key_is_shown(name: str, path: Path) -> None:
 
 
 @by_format
+@settings(max_examples=amount(4, 200))
 @given(data=st.data())
 def test_every_row_loads_and_can_be_sent(name: str, path: Path, data: st.DataObject) -> None:
     record = data.draw(records(KEYS[name]))

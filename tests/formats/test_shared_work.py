@@ -96,10 +96,10 @@ def test_what_many_keys_say_is_found_once_for_all_samples_that_share_them() -> N
 
 
 def test_many_lists_of_objects_take_time_in_proportion() -> None:
-    record = {f"k{n}z": [{"response": "a"}] for n in range(8_000)} | {"reward": 1.0, "response": "a"}
+    record = {f"k{n}z": [{"response": "a"}] for n in range(4_000)} | {"reward": 1.0, "response": "a"}
     began = time.process_time()
     assert samples_in(record) == [record]
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 1.5
 
 
 def test_blanks_behind_many_objects_of_a_line_take_time_in_proportion() -> None:
@@ -141,10 +141,10 @@ def test_a_sample_of_a_record_is_not_divided_when_it_is_loaded(tmp_path: Path, e
 
 
 def test_the_samples_of_many_tasks_take_time_in_proportion() -> None:
-    tasks = {f"t{n}": [{"response": f"{n} {k}", "reward": 0.5} for k in range(1 + n % 2)] for n in range(20_000)}
+    tasks = {f"t{n}": [{"response": f"{n} {k}", "reward": 0.5} for k in range(1 + n % 2)] for n in range(10_000)}
     began = time.process_time()
-    assert len(samples_in(tasks)) == 30_000
-    assert time.process_time() - began < 5
+    assert len(samples_in(tasks)) == 15_000
+    assert time.process_time() - began < 1.5
 
 
 def test_too_many_samples_by_id_are_refused_before_they_are_divided_and_it_says_what_to_do(tmp_path: Path) -> None:

@@ -367,12 +367,12 @@ def test_a_dump_that_repeats_its_values_very_often_is_read_no_further(
     texts, same, long = ["y" * 10_000] * 1000, record(0), "y" * 100_000
     keys = {f"k{number}": float(number) for number in range(1000)}
     for some in (
-        [record(index, prompt=texts) for index in range(100)],
-        [record(index, response=long) for index in range(1000)],
+        [record(index, prompt=texts) for index in range(50)],
+        [record(index, response=long) for index in range(500)],
         [same] * 20_000,
-        [same | keys] * 2000,
-        [record(index, metadata=keys) for index in range(2000)],
-        [same | {"index": long}] * 2000,
+        [same | keys] * 1000,
+        [record(index, metadata=keys) for index in range(1000)],
+        [same | {"index": long}] * 1000,
     ):
         dump(tmp_path / "run/rollout_data/0.pt", *some)
         assert 0 < len(items(run)) < len(some) / 2 and len(problems(run)) == 1

@@ -577,7 +577,7 @@ def _fitting(value: object, kind: pa.DataType) -> object:
         return None
 
 
-@settings(max_examples=amount(10, 60), deadline=None)
+@settings(max_examples=amount(6, 60), deadline=None)
 @given(odd_tables())
 def test_whatever_tables_hold_a_scan_ends_and_what_it_lists_loads(
     tmp_path_factory: Any, tables: dict[str, pa.Table]

@@ -30,7 +30,7 @@ def found_in(run: OpenRun) -> list[tuple[str, float | None]]:
     return [(str(item.key), item.reward) for item in query.every(run, SampleQuery())]
 
 
-def large(count: int = 60) -> bytes:
+def large(count: int = 30) -> bytes:
     return lines([row(0, i, response="x" * (i * 37 % 1500)) for i in range(count)])
 
 
@@ -57,19 +57,19 @@ def test_a_source_over_several_parts_has_every_line_once(
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
     ending = ".gz" if kind in (".gz", "members") else ".zst"
-    pieces = [large()] if kind == ending else cut(large(), list(range(0, 70_000, 1111)))
+    pieces = [large()] if kind == ending else cut(large(), list(range(0, len(large()), 1111)))
     packed = seekable(pieces) if kind == "table" else b"".join(pack(piece, ending) for piece in pieces)
     (train / f"0.jsonl{ending}").write_bytes(packed)
     with settled(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
-        assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(60)]
-        assert len(run.snapshot().segments) > 10
+        assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(30)]
+        assert len(run.snapshot().segments) > 8
         order = [s.meta.part for s in run.snapshot().segments]
         assert order == sorted(order, reverse=kind == "table")
         progress = run.progress()
         assert progress.done_bytes == progress.total_bytes == len(packed)
     with opened(tmp_path / "run", tmp_path / "index") as library:
-        assert row_count(library.runs[0]) == 60
+        assert row_count(library.runs[0]) == 30
 
 
 ROWS = amount(13, 40)
@@ -121,7 +121,7 @@ def test_damage_is_one_problem_however_the_file_is_cut_into_parts(
     monkeypatch.setattr(grid, "GRID_BYTES", 700)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
-    first, second = cut(large(), [20_000])
+    first, second = cut(large(), [10_000])
     (train / f"0.jsonl{ending}").write_bytes(pack(first, ending) + b"\xff" * 5 + pack(second, ending))
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
@@ -165,12 +165,12 @@ def test_a_compressed_file_written_again_is_scanned_again(tmp_path: Path, ending
 
 
 def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grid, "GRID_BYTES", 2**20)
+    monkeypatch.setattr(grid, "GRID_BYTES", 2**19)
     train = tmp_path / "run" / "rollout_result" / "train"
     train.mkdir(parents=True)
-    data = lines([row(0, i, response=f"{i:06d}" * 300) for i in range(6000)])
+    data = lines([row(0, i, response=f"{i:06d}" * 300) for i in range(3000)])
     (train / "0.jsonl.zst").write_bytes(pack(data, ".zst"))
-    monkeypatch.setattr(contents, "CACHED_BLOCKS", 3)
+    monkeypatch.setattr(contents, "CACHED_BLOCKS", 2)
     pulled: list[int] = []
     pull = Decoder.pull
 
@@ -181,5 +181,5 @@ def test_parts_are_scanned_without_decoding_the_stream_again(tmp_path: Path, mon
 
     monkeypatch.setattr(Decoder, "pull", counted)
     with settled(tmp_path / "run", tmp_path / "index", own_work=OwnWork(scanned_bytes=2**40)) as library:
-        assert row_count(library.runs[0]) == 6000
+        assert row_count(library.runs[0]) == 3000
     assert sum(pulled) < 2.5 * len(data)  # once for the numbers, once for the texts

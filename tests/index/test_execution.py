@@ -98,19 +98,19 @@ assert [*seen, *walked] == finders == sys.meta_path
 
 UNCLOSED = """
 import sys, rolloupe
-run = rolloupe.open(sys.argv[1], index_dir=sys.argv[2], follow=len(sys.argv) > 3)
-assert run.steps()
+path, index, other_index = sys.argv[1:]
+runs = rolloupe.open(path, index_dir=index, follow=True), rolloupe.open(path, index_dir=other_index)
+assert all(run.steps() for run in runs)
 """
 
 
-@pytest.mark.parametrize("follow", [False, True])
-def test_a_script_that_closes_nothing_ends_well_in_the_middle_of_indexing(tmp_path: Path, follow: bool) -> None:
+def test_a_script_that_closes_nothing_ends_well_in_the_middle_of_indexing(tmp_path: Path) -> None:
     rollouts = tmp_path / "run.jsonl"
     words = "I think, wait, the answer is perhaps 3; sorry, let me check that again. " * 300
     with rollouts.open("w") as file:
         for number in range(150):  # less than what is indexed in the process that opens it
             file.write(json.dumps({"step": number, "prompt": "?", "response": f"{number} {words}", "reward": 1}) + "\n")
-    arguments = [sys.executable, "-c", UNCLOSED, str(rollouts), str(tmp_path / "index"), *"f" * follow]
+    arguments = [sys.executable, "-c", UNCLOSED, str(rollouts), str(tmp_path / "index"), str(tmp_path / "other")]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -33,8 +33,8 @@ with Library([sys.argv[1]], index_dir=sys.argv[2]) as library:
 """
 
 
-STEPS = amount(40, 120)
-KILLS = amount(4, 200)
+STEPS = amount(24, 120)
+KILLS = amount(3, 200)
 
 
 def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_killed_while_indexing_and_started_again_the_index_is_the_same(tmp_path:
 
 
 def test_workers_that_are_killed_cost_nothing(tmp_path: Path) -> None:
-    relax_run(tmp_path / "run", steps=amount(60, 200))
+    relax_run(tmp_path / "run", steps=amount(40, 200))
     assert kill_workers(tmp_path / "run", tmp_path / "index", kills=KILLS) == KILLS
     assert any(name.endswith(".features.parquet") for name in contents(tmp_path / "index")), "features are killed, too"
 

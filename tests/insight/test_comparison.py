@@ -23,7 +23,7 @@ PAIRS = amount(100, 2000)
 """Simulated pairs of each autocorrelation: 2,000 are asked for, which take a minute."""
 SLACK = 1.0 if PAIRS >= 2000 else 2.5
 """With few pairs the share itself is uncertain."""
-FEW_PAIRS = amount(60, 400)
+FEW_PAIRS = amount(40, 400)
 """Simulated pairs of which the place is looked for."""
 
 
@@ -81,8 +81,14 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_two_runs_are_compared_in_words_and_numbers(pair: Path, tmp_path: Path) -> None:
-    with rolloupe.open(pair, index_dir=tmp_path) as runs:
+@pytest.fixture(scope="module")
+def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The index of these runs."""
+    return tmp_path_factory.mktemp("index")
+
+
+def test_two_runs_are_compared_in_words_and_numbers(pair: Path, index: Path) -> None:
+    with rolloupe.open(pair, index_dir=index) as runs:
         plain, again, better = (runs.run(name) for name in ("plain", "again", "better"))
         found = rolloupe.compare_rewards(plain, better)
         assert found.better == better.id and found.paired and found.steps == (20, 39)
@@ -141,17 +147,18 @@ def test_all_evaluations_together_are_those_that_both_runs_have(tmp_path: Path) 
     assert apart.text == "a and d have no step of eval in common, or none in this window."
 
 
-def test_the_command_compares_two_runs(pair: Path, tmp_path: Path) -> None:
-    index = ("--index-dir", tmp_path)
-    told = command("compare", pair / "plain", pair / "better", *index)
+def test_the_command_compares_two_runs(pair: Path, index: Path) -> None:
+    of_index = ("--index-dir", index)
+    told = command("compare", pair / "plain", pair / "better", *of_index)
     assert told.code == 0 and told.out.startswith("better earns ")
-    (found,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", *index).lines
+    of_two = ("--run", "plain", "--run", "better", "--json", *of_index)
+    (found,) = command("compare", pair, *of_two).lines
     assert (found["better"], found["paired"]) == ("better", True) and len(found["curves"]) == 2
-    (early,) = command("compare", pair, "--run", "plain", "--run", "better", "--json", "--steps", "2:12", *index).lines
+    (early,) = command("compare", pair, *of_two, "--steps", "2:12").lines
     assert early["steps"] == [2, 12]
-    refused = command("compare", pair, *index)
+    refused = command("compare", pair, *of_index)
     assert refused.code == 2 and "choose two runs, or runs of two recipes, not 3 runs of 3 recipes" in refused.err
-    assert "not 1 run of 1 recipe." in command("compare", pair / "plain", *index).err
+    assert "not 1 run of 1 recipe." in command("compare", pair / "plain", *of_index).err
 
 
 def _constant(rate: float, step: int) -> float:

@@ -104,7 +104,7 @@ def test_a_compressed_file_under_a_plain_name_says_so(tmp_path: Path) -> None:
 
 def test_what_lies_behind_the_bound_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trainer_files, "MAX_BYTES", 2**20)
-    path = write(tmp_path / "metrics.jsonl", *({"step": step} for step in range(100_000)))
+    path = write(tmp_path / "metrics.jsonl", *({"step": step, "note": "x" * 200} for step in range(6_000)))
     (problem,) = damage(path)
     assert (problem.start, problem.reason) == (2**20, "longer than 1 MiB: what is behind them is not read")
 

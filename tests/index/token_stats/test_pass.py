@@ -78,11 +78,11 @@ def test_a_run_without_token_series_pays_nothing(tmp_path: Path, monkeypatch: py
 
 
 def test_killed_and_started_again_the_files_are_the_same(tmp_path: Path) -> None:
-    run = board_run(tmp_path / "run", steps=amount(12, 60))
+    run = board_run(tmp_path / "run", steps=amount(8, 60))
     settled(run, tmp_path / "whole").close()
     expected = contents(tmp_path / "whole")
     assert any(name.endswith(".tokens.parquet") for name in expected)
-    for attempt in range(amount(3, 10)):
+    for attempt in range(amount(2, 10)):
         process = program(SCRIPT, str(run), str(tmp_path / "index"))
         assert process.stdout.readline() == b"started\n"
         time.sleep(0.05 * attempt)
@@ -94,7 +94,7 @@ def test_killed_and_started_again_the_files_are_the_same(tmp_path: Path) -> None
 
 
 def test_two_viewers_write_the_same_and_both_know_it(tmp_path: Path) -> None:
-    run = board_run(tmp_path / "run", steps=8)
+    run = board_run(tmp_path / "run", steps=4)
     settled(run, tmp_path / "whole").close()
     found: list[dict[int, int]] = []
 
@@ -107,7 +107,7 @@ def test_two_viewers_write_the_same_and_both_know_it(tmp_path: Path) -> None:
         viewer.start()
     for viewer in viewers:
         viewer.join()
-    assert found == [dict.fromkeys(range(8), 20 * 50)] * 2
+    assert found == [dict.fromkeys(range(4), 20 * 50)] * 2
     assert contents(tmp_path / "index") == contents(tmp_path / "whole")
 
 
