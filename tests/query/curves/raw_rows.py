@@ -227,7 +227,7 @@ def tviz(run: Path) -> Iterator[Row]:
         yield row("train", step, reward)
 
 
-SWANLAB = ("v0.7_local", "v0.7_offline", "v0.10_local", "v0.10_offline")
+SWANLAB = ("v0.7_local", "v0.10_offline")
 
 
 class RawRun(NamedTuple):
@@ -247,20 +247,15 @@ SOURCES: dict[str, RawRun] = {
     "relax": RawRun(RUNS / "other_formats/relax", relax),
     "tiny_grpo": RawRun(RUNS / "tiny_grpo", native),
     "gen_train_toy": RawRun(RUNS / "other_formats/rl_logging_board/gen_train_toy", rl_logging_board),
-    "eval_poem_task": RawRun(RUNS / "other_formats/rl_logging_board/eval_poem_task", rl_logging_board),
     "verl_math": RawRun(RUNS / "other_formats/verl_math", verl),
     "trl": RawRun(RUNS / "other_formats/trl", trl),
     "native": RawRun(DATA / "native/small", native),
-    "verl": RawRun(DATA / "generic/verl", verl),
-    "verl_v1": RawRun(DATA / "generic/verl_v1", verl),
     "own": RawRun(DATA / "generic/own", own),
     "areal": RawRun(DATA / "areal", areal),
     "open_instruct": RawRun(DATA / "open_instruct/run", open_instruct),
     "roll": RawRun(DATA / "roll/run", roll),
     "nemo_rl": RawRun(DATA / "nemo_rl/exp_001", nemo_rl),
-    "flat tinker": RawRun(DATA / "tinker/flat_run", tinker),
     "resumed tinker": RawRun(DATA / "tinker/sync_run", tinker),
-    "asynchronous tinker": RawRun(DATA / "tinker/async_run", tinker),
     "odd tinker": RawRun(DATA / "tinker/quirks", tinker, "quirks"),
     "ms_swift": RawRun(DATA / "ms_swift/run", ms_swift),
     "nemo_gym": RawRun(DATA / "nemo_gym/results", nemo_gym),
@@ -272,8 +267,8 @@ SOURCES: dict[str, RawRun] = {
     "prime_rl traces": RawRun(DATA / "prime_rl/traces/run_wordle", prime_rl_traces),
     "prime_rl exports": RawRun(DATA / "prime_rl/exports/v4_pr2641/run_alpha", prime_rl_exports),
     "inspect": RawRun(DATA / "inspect", inspect),
-    **{f"trackio {run}": _in_project("pr_shapes.db", run) for run in ("slime", "areal", "tunix")},
-    **{f"trackio {run}": _in_project("trl_async.db", run) for run in ("async-grpo-a", "async-grpo-b")},
+    **{f"trackio {run}": _in_project("pr_shapes.db", run) for run in ("slime", "tunix")},
+    "trackio async-grpo-a": _in_project("trl_async.db", "async-grpo-a"),
     "trackio verl": _in_project("verl_demo.db", "grpo-a"),
     "trackio trl": _in_project("trl_tables.db", "grpo-c", trl_tables),
     "wandb trl": RawRun(DATA / "wandb/offline-run-20261122_020830-trldemo1", wandb_trl),
@@ -282,5 +277,5 @@ SOURCES: dict[str, RawRun] = {
     "wandb prime_rl": RawRun(DATA / "wandb/offline-run-20261122_021219-primedm1", wandb_prime_rl),
     **{f"swanlab {name}": RawRun(DATA / "swanlab" / name, swanlab_verl) for name in SWANLAB},
 }
-"""The runs, each with its reader: all of the tests' data but those without a reward, and the `.pt` dumps of slime,
-miles and Relax, which `tests/frameworks` reads with torch."""
+"""The runs, each with its reader: of each format those that differ, but none without a reward, nor the `.pt` dumps of
+slime, miles and Relax, which `tests/frameworks` reads with torch."""

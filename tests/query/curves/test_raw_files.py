@@ -187,8 +187,7 @@ def check_lengths(run: Run, split: str, samples: pd.DataFrame, trained: pd.DataF
 
 
 EVALUATED = (
-    "relax", "tiny_grpo", "native", "nemo_rl", "skyrl", "art", "flat tinker", "resumed tinker", "asynchronous tinker",
-    "verifiers",
+    "relax", "tiny_grpo", "native", "nemo_rl", "resumed tinker", "verifiers",
 )  # fmt: skip
 KS = (1, 2, 3)
 
@@ -237,10 +236,9 @@ def logged_by_prime_rl(path: Path) -> Iterator[tuple[str, int, float]]:
             yield from ((name, one["step"], one[name]) for name in one if name not in ("step", "time", "producer"))
 
 
-TINKER = {"flat tinker": "flat_run", "resumed tinker": "sync_run", "asynchronous tinker": "async_run"}
 LOGS: dict[str, Callable[[], Iterator[tuple[str, int, float]]]] = {
     "tiny_grpo": lambda: logged(RUNS / "tiny_grpo/metrics/rank0.jsonl.zst"),
-    **{name: partial(logged, DATA / "tinker" / folder / "metrics.jsonl") for name, folder in TINKER.items()},
+    "resumed tinker": partial(logged, DATA / "tinker/sync_run/metrics.jsonl"),
     "prime_rl traces": lambda: logged_by_prime_rl(SOURCES["prime_rl traces"].path / "monitors/file/metrics.jsonl"),
     **{
         f"trackio {run}": partial(trackio_metrics, DATA / "trackio" / file, name)

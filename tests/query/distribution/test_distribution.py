@@ -39,9 +39,9 @@ def finite(run: rolloupe.Run, name: str, split: str) -> dict[int, NDArray[np.flo
 def test_distributions_and_quantiles_equal_those_of_all_samples(name: str, demo_index: Path) -> None:
     with rolloupe.open(RUNS[name], index_dir=demo_index) as runs:
         run = runs[0]
-        metrics = run.value_names()[0][:3]
+        metrics = run.value_names()[0][:1]
         for split in [one.name for one in run.splits()][:2]:
-            for column in ("reward", "response_tokens", "response_chars", *metrics):
+            for column in ("reward", "response_tokens", *metrics):
                 values = finite(run, column, split)
                 found = run.distribution(column, split)
                 assert found.first_steps.tolist() == found.last_steps.tolist() == sorted(values)

@@ -13,7 +13,7 @@ from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
 from tests.index.support import opened
-from tests.thoroughness import slow_unless
+from tests.thoroughness import amount
 
 INTERNAL = sorted({*FIXED} - {*KNOWN})
 TAKEN = sorted(KNOWN)
@@ -46,26 +46,38 @@ def found(run: OpenRun, where: str = "", sort: str = "index") -> list[str]:
 NAMES = [*INTERNAL, *(f"metric.{name}" for name in [*INTERNAL, *TAKEN])]
 
 
-@pytest.mark.parametrize("name", [slow_unless(n % 8 == 0 or "turns" in name, name) for n, name in enumerate(NAMES)])
-def test_a_metric_is_asked_for_by_its_name_or_where_that_is_taken_as_exports_call_it(run: OpenRun, name: str) -> None:
-    annotated = name == "metric.turns"
-    assert found(run, f"{name} >= 102") == ["u2", "u3"]
-    assert found(run, f"{name} = 99") == (["u0"] if annotated else [])
-    assert found(run, f"{name} is null") == []
+def test_metrics_are_asked_for_by_their_names_or_where_those_are_taken_as_exports_call_them(run: OpenRun) -> None:
+    for every in (" and ", " or "):  # each has what all have, and no more than any has
+        assert found(run, every.join(f"{name} >= 102" for name in NAMES)) == ["u2", "u3"]
+    assert found(run, " or ".join(f"{name} is null" for name in NAMES)) == []
+    assert found(run, " or ".join(f"{name} = 99" for name in NAMES)) == found(run, "metric.turns = 99") == ["u0"]
+    assert found(run, " or ".join(f"{name} = 99" for name in NAMES if name != "metric.turns")) == []
+    items = list(query.every(run, SampleQuery()))
+    (group,) = query.groups_page(run, SampleQuery(), NAMES).groups
+    for name, cells in zip(NAMES, group.cells, strict=True):
+        assert cells[1:] == [query.value_of(item, name) for item in items][1:] == [101.0, 102.0, 103.0], name
+
+
+SORTED = ("metric.turns", *NAMES[:: amount(16, 1)])
+
+
+@pytest.mark.parametrize("name", SORTED)
+def test_a_metric_sorts_and_has_a_curve_by_its_name(run: OpenRun, name: str) -> None:
     assert found(run, sort=name) == ["u3", "u2", "u1", "u0"]
     (point,) = query.series(run, name)
-    assert (point.stats.mean, point.stats.max) == (101.25 if annotated else 101.5, 103.0)
-    assert query.groups_page(run, SampleQuery(), [name]).groups[0].cells[0][1:] == [101.0, 102.0, 103.0]
-    assert [query.value_of(item, name) for item in query.every(run, SampleQuery())][1:] == [101.0, 102.0, 103.0]
+    assert (point.stats.mean, point.stats.max) == (101.25 if name == "metric.turns" else 101.5, 103.0)
 
 
-@pytest.mark.parametrize("name", [slow_unless(n % 3 == 0, name) for n, name in enumerate([*INTERNAL, *TAKEN])])
-def test_a_tag_is_found_by_its_name(run: OpenRun, name: str) -> None:
-    assert found(run, f"tag.{name} = '{name} 2'") == ["u2"]
-    assert complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
-    tagged_alone = resolve(name, (), [name])
-    assert tagged_alone is not None
-    assert tagged_alone.column == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
+def test_tags_are_found_by_their_names(run: OpenRun) -> None:
+    names = [*INTERNAL, *TAKEN]
+    for every in (" and ", " or "):
+        assert found(run, every.join(f"tag.{name} = '{name} 2'" for name in names)) == ["u2"]
+    for name in names:
+        tagged_alone = resolve(name, (), [name])
+        assert tagged_alone is not None
+        assert tagged_alone.column == (KNOWN[name].stored if name in KNOWN else f"t.{name}")
+    for name in names[:: amount(16, 1)]:
+        assert complete(run, SampleQuery(), f"tag.{name} = ").found[0].text == f'"{name} 0"'
 
 
 def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:

@@ -86,7 +86,7 @@ def verdict(shares: list[float]) -> str:
     return "lost" if any(good) else "mixed"
 
 
-@settings(max_examples=amount(8, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=amount(5, 20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(drawn, st.sampled_from([1.0, 2.0, 0.0]))
 def test_every_number_is_what_counting_gives(tmp_path_factory: Any, found: Drawn, bar: float) -> None:
     folder = tmp_path_factory.mktemp("evals")

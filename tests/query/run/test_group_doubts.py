@@ -182,7 +182,7 @@ def test_few_samples_are_read_of_a_large_step(tmp_path: Path, monkeypatch: pytes
 
 
 def test_rows_of_very_many_keys_take_a_moment() -> None:
-    keys = dict.fromkeys((f"item_{n}" for n in range(60_000)), 1)
+    keys = dict.fromkeys((f"item_{n}" for n in range(30_000)), 1)
     records = [{"item": n, **keys} for n in range(8)]
     rows = [
         GroupedRow(
@@ -195,4 +195,4 @@ def test_rows_of_very_many_keys_take_a_moment() -> None:
     began = time.process_time()
     (doubt,) = group_doubts(rows, is_guessed=True)
     assert "--group-by item," in doubt
-    assert time.process_time() - began < 5
+    assert time.process_time() - began < 2.5

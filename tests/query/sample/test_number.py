@@ -45,7 +45,7 @@ def found(run: OpenRun, where: str, **more: object) -> list[str]:
 
 def test_a_sample_is_found_by_its_number_in_the_step(run: OpenRun) -> None:
     step = {"splits": ("train",), "step_min": 1, "step_max": 1}
-    for number in range(RANKS * SIZE):
+    for number in range(0, RANKS * SIZE, 3):
         rank, n = divmod(number, SIZE)
         assert found(run, f"number = {number}", **step) == [f"rank {rank} step 1 {n}"]
     assert found(run, "number = 6") == [f"rank 1 step {step} 1" for step in range(STEPS)]

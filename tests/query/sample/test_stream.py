@@ -105,7 +105,7 @@ def test_threads_that_share_a_reader_lose_no_annotation(tmp_path: Path) -> None:
 
     def reads(read: query.Reader, keys: list[SampleKey], nth: int) -> None:
         rng = random.Random(nth)
-        for key in rng.choices(keys, k=amount(20, 150)):
+        for key in rng.choices(keys, k=amount(12, 150)):
             found = read(key).row.advantage
             wrong.extend([(key, found)] if found != 10 * key.step + int(key.index) else [])
 

@@ -293,7 +293,7 @@ def test_a_split_that_does_not_exist_is_told_with_those_that_do(tmp_path: Path) 
 
 
 def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    relax_run(tmp_path / "run", steps=120, samples=2)
+    relax_run(tmp_path / "run", steps=60, samples=2)
     asked: list[database.Question] = []
     ask = database.ask
 
@@ -304,5 +304,5 @@ def test_many_small_steps_are_listed_in_few_questions(tmp_path: Path, monkeypatc
     monkeypatch.setattr(database, "ask", counted)
     with opened(tmp_path / "run", tmp_path / "index") as library:
         listed = [item.key for item in query.every(library.runs[0], SampleQuery())]
-    assert [key.step for key in listed] == [step for step in range(120) for _ in range(2)]
+    assert [key.step for key in listed] == [step for step in range(60) for _ in range(2)]
     assert len(asked) < 10

@@ -44,9 +44,9 @@ def test_counts_by_step_and_reason_are_those_of_the_samples(run: Run) -> None:
 
 
 def test_a_step_says_how_many_were_trained_on_and_means_are_theirs(run: Run) -> None:
+    trained = [item for item in run.samples(SampleQuery(splits=("train",))) if not item.discarded]
     for step in run.steps("train"):
-        kept = [item for item in run.samples(SampleQuery(splits=("train",), step_min=step.step, step_max=step.step))
-                if not item.discarded]  # fmt: skip
+        kept = [item for item in trained if item.key.step == step.step]
         rewards = [item.reward for item in kept if item.reward is not None]
         assert step.samples - step.discarded == len(kept)
         assert step.reward.count == len(rewards) and step.reward.excluded == 0

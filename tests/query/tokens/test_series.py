@@ -28,10 +28,15 @@ def all_series(sample: Sample) -> dict[str, SampleSeries]:
 
 
 @pytest.mark.parametrize("name", EXPORTS)
-def test_computed_series_agree_with_those_that_the_trainer_wrote(name: str, tmp_path: Path) -> None:
+def test_computed_series_and_dppo_agree_with_what_the_trainer_wrote(name: str, demo_index: Path) -> None:
+    samples = [all_series(sample) for sample in every_sample(DATA / name, demo_index)]
+    are_those_of_the_trainer(samples)
+    takes_out_what_the_trainer_flagged(samples)
+
+
+def are_those_of_the_trainer(samples: list[dict[str, SampleSeries]]) -> None:
     compared = 0
-    for sample in every_sample(DATA / name, tmp_path):
-        series = all_series(sample)
+    for series in samples:
         ratios = series["importance_ratio"].values
         for one in ("importance_ratio", "log_importance_ratio", "mismatch_kl", "prob_delta"):
             if one not in series or one + tokens.DIFFERENCE not in series:
@@ -44,11 +49,9 @@ def test_computed_series_agree_with_those_that_the_trainer_wrote(name: str, tmp_
     assert compared > 0
 
 
-@pytest.mark.parametrize("name", EXPORTS)
-def test_dppo_takes_out_the_tokens_that_the_trainer_flagged(name: str, tmp_path: Path) -> None:
+def takes_out_what_the_trainer_flagged(samples: list[dict[str, SampleSeries]]) -> None:
     rule, compared = tokens.DPPO, 0
-    for sample in every_sample(DATA / name, tmp_path):
-        series = all_series(sample)
+    for series in samples:
         flags = series["is_masked"].values if "is_masked" in series else np.zeros(0)
         if np.isnan(flags).all():
             continue
@@ -156,8 +159,8 @@ def test_a_mask_counts_what_it_weighs_in_every_place() -> None:
     assert batch.places.tolist() == [1, 2]
 
 
-def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, tmp_path: Path) -> None:
-    samples = every_sample(demo_runs / "other_formats/rl_logging_board", tmp_path)
+def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, demo_index: Path) -> None:
+    samples = every_sample(demo_runs / "other_formats/rl_logging_board", demo_index)
     with_reference = [sample for sample in samples if any(one.name == "ref_logprobs" for one in sample.series)]
     assert with_reference
     for sample in with_reference:
@@ -170,9 +173,9 @@ def test_of_the_board_kl_and_log_ratio_are_derived(demo_runs: Path, tmp_path: Pa
         assert sample.row.metrics["sum_log_ratio"] == pytest.approx(np.nansum(ratios))
 
 
-def test_every_series_of_the_bundled_runs_has_a_title(demo_runs: Path, demo_index: Path) -> None:
-    for folder in sorted(demo_runs.iterdir()):
-        if not folder.is_dir():
+def test_every_series_of_the_bundled_runs_has_a_title(demo_runs: Path, short_grpo: Path, demo_index: Path) -> None:
+    for folder in (short_grpo, *(one for one in sorted(demo_runs.iterdir()) if one.is_dir())):
+        if folder == demo_runs / short_grpo.name:
             continue
         with rolloupe.open(folder, index_dir=demo_index) as runs:
             for run in runs:

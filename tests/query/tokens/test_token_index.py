@@ -45,14 +45,12 @@ def runs() -> list[Path]:
         RUNS / "tiny_grpo",
         RUNS / "other_formats/rl_logging_board" / "gen_train_toy",
         RUNS / "other_formats/relax",
-        RUNS / "other_formats/verl_math",
     )
-    generic = (path for path in sorted((DATA / "generic").iterdir()))
     exports = (path for folder in ("mini", "exports") for path in sorted((prime / folder).iterdir()))
-    return [native / "small", prime / "traces" / "run_wordle", *exports, *demo, *generic]
+    return [native / "small", prime / "traces" / "run_wordle", *exports, *demo, DATA / "generic/own"]
 
 
-SLOW = {"tiny_grpo", "v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax", "areal", "skyrl", "verl_v1"}
+SLOW = {"tiny_grpo", "v1_pr2551", "v2_pr2592", "v4_pr2641", "v6_pr3189", "relax"}
 """Runs that are like others."""
 
 CASES = [slow_unless(path.name not in SLOW, path) for path in runs()]
@@ -115,13 +113,13 @@ def test_every_series_of_a_run_equals_what_its_samples_hold(indexed: Indexed) ->
     assert run.problems() == [] or path.parent.name in ("mini", "exports", "native")
     expected = by_name(samples)
     assert {*names_of(run)} == expected.keys()
-    for name, by_step in expected.items():
-        agrees(run, name, by_step)
+    for number, (name, by_step) in enumerate(expected.items()):
+        agrees(run, name, by_step, number)
     if not expected:
         assert not list(run.catalog.folder.rglob("*.tokens.parquet"))
 
 
-def agrees(run: OpenRun, name: str, by_step: dict[tuple[str, int], Values]) -> None:
+def agrees(run: OpenRun, name: str, by_step: dict[tuple[str, int], Values], number: int) -> None:
     answer = query.token_stats(run, SampleQuery(), name, SHARES)
     assert (answer.coverage.pending, answer.coverage.unread) == (0, 0)
     assert {(one.split, one.step) for one in answer.steps} == by_step.keys()
@@ -145,9 +143,10 @@ def agrees(run: OpenRun, name: str, by_step: dict[tuple[str, int], Values]) -> N
         for split, step in list(by_step)[-1:]
     ]
     ways = [(highest, one_a_sample) for highest in (False, True) for one_a_sample in (False, True)]
-    for number, (scope, steps) in enumerate(scopes):
+    for nth, (scope, steps) in enumerate(scopes):
         samples = {key: values for step in steps for key, values in by_step[step].items()}
-        for highest, one_a_sample in amount(ways[number::3], ways):
+        of_series = (number + 3 * nth) % len(ways)
+        for highest, one_a_sample in amount(ways[of_series : of_series + 1], ways):
             is_worst(run, scope, name, samples, highest=highest, one_a_sample=one_a_sample)
 
 
@@ -182,13 +181,13 @@ def test_of_a_group_and_of_a_sample_the_samples_are_read(demo_index: Path) -> No
         assert of_step.mean == pytest.approx(values[np.isfinite(values)].mean())
 
 
-def test_token_ids_and_strings_come_from_the_index(tmp_path: Path) -> None:
+def test_token_ids_and_strings_come_from_the_index(demo_index: Path) -> None:
     for path in (
         RUNS / "other_formats/rl_logging_board" / "gen_train_toy",
         DATA / "prime_rl" / "exports",
         DATA / "native" / "small",
     ):
-        with opened(path, tmp_path) as library:
+        with opened(path, demo_index) as library:
             for run in library.runs:
                 assert run.wait_all(60)
                 for one in query.worst_tokens(run, SampleQuery(), "logprobs", highest=False).tokens:
@@ -413,12 +412,16 @@ def has_changes(
                 assert sums(one.before) == pytest.approx(first.get(one.after.word, none))
 
 
+MOST = amount(2, 8)
+"""The most frequent tokens of a run, by each of which its samples are filtered."""
+
+
 def has_tokens(run: OpenRun, samples: Samples) -> None:
     """Filter by each of some tokens, and compare with the strings of the samples."""
     strings = {sample.key: trained_strings(run, sample) for some in samples.values() for sample, _ in some}
     every = Counter(text.strip() or text for some in strings.values() for text in some)
     wanted = [text for text, _ in every.most_common()]
-    for text in dict.fromkeys([*wanted[:8], *wanted[-4:], " " + wanted[0] if wanted else "", "no such token", ""]):
+    for text in dict.fromkeys([*wanted[:MOST], *wanted[-1:], " " + wanted[0] if wanted else "", "no such token", ""]):
         alike = {text} if text.startswith(" ") else {text, f" {text}"}
         expected = {key for key, some in strings.items() if some & alike}
         where = (HasToken(text),)
@@ -478,6 +481,7 @@ def rounded(answer: object) -> str:
 def test_metrics_of_tokens_are_asked_for_by_their_plain_names_unless_recorded(indexed: Indexed) -> None:
     path, run, _ = indexed
     samples = list(query.every(run, SampleQuery(sort="derived.characters", where=conditions(EVERY))))
+    compared = 0
     for name in token_metrics():
         if name in run.snapshot().metrics:
             recorded = [item.metrics.get(name, math.nan) for item in samples]
@@ -488,7 +492,9 @@ def test_metrics_of_tokens_are_asked_for_by_their_plain_names_unless_recorded(in
         values = [item.derived[name] for item in samples if name in item.derived]
         assert values or (path.name, name) not in (("gen_train_toy", "mean_kl"), ("v7_head", "masked_share"))
         bound = float(np.median([float(one) for one in values])) if values else 0.0
-        plain(run, name, bound)
+        if compared < amount(2, math.inf):
+            plain(run, name, bound)
+            compared += bool(values)
         page = query.samples(run, SampleQuery(where=conditions(f"{name} > {bound}")))
         assert page.total == sum(float(value) > bound for value in values)
 
@@ -526,12 +532,13 @@ def test_a_series_may_have_another_framework_s_name(short_grpo: Path, demo_index
         item = query.samples(run, SampleQuery(limit=1)).samples[0]
         group = SampleQuery(splits=(item.split,), step_min=item.key.step, step_max=item.key.step, group=item.group)
         for other, name in (("kl", "kl_k3"), ("rollout_log_probs", "logprobs"), ("ratio", "importance_ratio")):
-            for scope in (SampleQuery(), group):
-                found = query.worst_tokens(run, scope, other)
-                assert found == query.worst_tokens(run, scope, name) and found.tokens and found.series == name
-                assert query.token_stats(run, scope, other) == query.token_stats(run, scope, name)
-            step = replace(group, group=None)
-            assert query.position_curves(run, step, other) == query.position_curves(run, step, name)
+            found = query.worst_tokens(run, group, other)
+            assert found == query.worst_tokens(run, group, name) and found.tokens and found.series == name
             query.in_known_series(run, other)
+        assert query.worst_tokens(run, SampleQuery(), other) == query.worst_tokens(run, SampleQuery(), name)
+        for scope in (SampleQuery(), group):
+            assert query.token_stats(run, scope, other) == query.token_stats(run, scope, name)
+        step = replace(group, group=None)
+        assert query.position_curves(run, step, other) == query.position_curves(run, step, name)
         with pytest.raises(NotFound, match=r"no token series 'entropie' in run .*; it has: .*entropy"):
             query.in_known_series(run, "entropie")

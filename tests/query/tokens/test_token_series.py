@@ -53,19 +53,18 @@ def agrees(run: OpenRun, split: str, step: int) -> None:
         assert len({token.key for token in one.lowest}) == len(one.lowest)
 
 
-def test_of_the_toy_run_every_step_agrees_with_its_samples(demo_runs: Path, demo_index: Path) -> None:
+def test_of_the_toy_run_a_step_agrees_with_its_samples(demo_runs: Path, demo_index: Path) -> None:
     with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
-        for step in range(3):
-            agrees(run, "train", step)
+        agrees(run, "train", 1)
         names = [one.name for one in query.token_series(run, "train", 0)]
         assert names == ["logprobs", "ref_logprobs", "values", "token_rewards", "log_ratio", "kl"]
         assert [one.stats.count for one in query.token_series(run, "train", 1)] == [492] * 6
 
 
-@pytest.mark.parametrize("path", sorted((DATA / "mini").iterdir()), ids=lambda path: path.name)
-def test_of_prime_rl_only_tokens_under_the_mask_count(path: Path, tmp_path: Path) -> None:
-    with opened(path, tmp_path) as library:
+@pytest.mark.parametrize("name", ["v1_pr2551", "v7_head"])
+def test_of_prime_rl_only_tokens_under_the_mask_count(name: str, demo_index: Path) -> None:
+    with opened(DATA / "mini" / name, demo_index) as library:
         run = library.runs[0]
         for split, step in run.snapshot().steps:
             agrees(run, split, step)
@@ -92,7 +91,7 @@ def test_over_several_pieces_and_in_a_growing_file_it_is_the_same(
             growing.write(b"".join(lines[40:]))
         eventually(lambda: row_count(run) == len(lines) and tails_of(run) == tails)
         assert len(run.snapshot().pieces["train", 2]) >= pieces
-        for step in range(3):
+        for step in (0, 2):
             agrees(run, "train", step)
 
 

@@ -161,7 +161,8 @@ def test_what_cannot_be_said_is_refused_with_a_reason() -> None:
         token_update(sample, UpdateChoice("ppo"))
 
 
-RULES = ("reinforce", "importance_sampling", "ppo", "dapo", "gspo", "cispo", "icepop", "icepop_ant", "dppo", "ipo")
+RULES = ("reinforce", "ppo", "gspo", "dppo")
+"""Of each kind one: without a ratio, by that of a token, by that of a sequence, by the policy that sampled."""
 
 
 def test_the_shares_of_a_step_are_those_of_its_samples(demo_index: Path) -> None:
