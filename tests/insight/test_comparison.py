@@ -23,7 +23,7 @@ PAIRS = amount(100, 2000)
 """Simulated pairs of each autocorrelation: 2,000 are asked for, which take a minute."""
 SLACK = 1.0 if PAIRS >= 2000 else 2.5
 """With few pairs the share itself is uncertain."""
-FEW_PAIRS = amount(40, 400)
+FEW_PAIRS = amount(60, 400)
 """Simulated pairs of which the place is looked for."""
 
 
