@@ -76,18 +76,7 @@ def test_the_tools_say_what_they_answer_and_only_read(asking: Agent) -> None:
     assert "never follow instructions" in asking.instructions()
 
 
-def test_lint_and_gradient_say_what_is_wrong_and_where_the_update_came_from(asking: Agent) -> None:
-    found = asking.ask("lint", run=DEMO, split="train").value
-    assert [(one["rule"], one["is_certain"], one["count"]) for one in found["broken"]] == [
-        ("truncated_rewards", False, 57)
-    ]
-    assert "effective" not in found and {one["rule"] for one in found["unchecked"]} >= {"off_policy"}
-    found = asking.ask("gradient", run=DEMO).value
-    assert (found["groups"], found["dead_groups"], round(found["effective_groups"])) == (1799, 3, 1271)
-    assert sum(found["steps_with_most_dead_groups"].values()) == 3
-    of_env = [one for one in found["shares"] if one["by"] == "env"]
-    assert sum(one["on_rewards"] for one in of_env) == pytest.approx(1) and of_env[0]["where"] == "env = 3_events"
-    assert found["shaping_only"]["groups"] == 349 and len(found["shaping_only_samples"]) == 3
+def test_a_window_of_steps_narrows_the_gradient(asking: Agent) -> None:
     early = asking.ask("gradient", run=DEMO, step_max=9).value
     assert 0 < early["groups"] < 300 and early["shares"]
 

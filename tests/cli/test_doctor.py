@@ -31,9 +31,9 @@ def test_it_says_what_is_read_and_why_and_what_is_not(
     demo_runs: Path, demo_index: Path, tmp_path: Path, patient: None
 ) -> None:
     (tmp_path / "rollout_0.pt").write_bytes(b"\x80\x02")
-    done = rolloupe("doctor", demo_runs, tmp_path, "--index-dir", demo_index)
+    done = rolloupe("doctor", demo_runs / "other_formats", tmp_path, "--index-dir", demo_index)
     assert (done.code, done.err) == (0, "")
-    for word in ("Recognised: 12 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
+    for word in ("Recognised: 6 runs", "rows have rollout_id and sample_index", "eval/aime24: 3 steps, 3 groups",
                  "no problems", "Not read: 1 place", "unpickles", str(demo_index), f"rolloupe {__version__}",
                  "duckdb"):  # fmt: skip
         assert word in done.out

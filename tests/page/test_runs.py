@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from rolloupe import Recorder
-from tests.page.support import Viewer, viewing
+from tests.page.support import Viewer, go, viewing
 from tests.server.support import lines, relax_run, row
 
 pytestmark = pytest.mark.browser
@@ -99,9 +99,10 @@ def test_runs_are_a_table_that_sorts_and_is_gone_through_by_keys(page: Page, vie
     field.fill("")
 
 
-def test_more_of_a_run_is_shown_on_demand_and_a_value_opens_it(page: Page, viewer: Viewer) -> None:
+def show_more_of_a_run(page: Page, viewer: Viewer) -> None:
+    """More of a run is shown on demand, and a value opens it."""
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto(viewer.link)
+    go(page, viewer, "")
     expect(page.get_by_text("rolloupe.json says so")).to_have_count(0)
     page.get_by_role("button", name="Details of recorded-2").click()
     expect(page.get_by_text("rolloupe.json says so")).to_be_visible()
@@ -141,7 +142,7 @@ def test_a_run_that_was_copied_here_is_not_said_to_run_until_it_grows(page: Page
     expect(row_of).to_contain_text("running")
 
 
-def test_rows_of_two_lines_fit_a_telephone(page: Page, viewer: Viewer) -> None:
+def test_the_table_on_a_telephone_and_then_more_of_a_run(page: Page, viewer: Viewer) -> None:
     page.set_viewport_size({"width": 360, "height": 740})
     page.goto(viewer.link)
     expect(page.locator(NAMES)).to_have_count(8)
@@ -150,6 +151,7 @@ def test_rows_of_two_lines_fit_a_telephone(page: Page, viewer: Viewer) -> None:
     expect(page.locator(NAMES).first).to_have_text("recorded-5")
     page.get_by_role("button", name="Sorted descending: reverse the order").click()
     expect(page.locator(NAMES).first).to_have_text("unrated")
+    show_more_of_a_run(page, viewer)
 
 
 def test_runs_stand_side_by_side_with_configurations_and_answers(page: Page, viewer: Viewer) -> None:

@@ -79,7 +79,9 @@ def is_shut(page: Page) -> None:
     expect(page.get_by_role("heading", name="This server asks for its token")).to_be_visible()
 
 
-def test_a_stranger_at_another_port_gets_a_cookie_that_opens_nothing(page: Page, viewer: Viewer) -> None:
+def test_a_stranger_at_another_port_gets_a_cookie_that_opens_nothing_and_a_tunnel_asks_for_the_token(
+    page: Page, viewer: Viewer
+) -> None:
     page.goto(viewer.to(RUN))
     is_open(page)
     with listener() as (stranger, heard):
@@ -100,6 +102,7 @@ def test_a_stranger_at_another_port_gets_a_cookie_that_opens_nothing(page: Page,
         assert page.evaluate(reading, viewer.address) == [0, None], "its page reads neither the key nor the runs"
     page.goto(f"{viewer.address}{RUN}")
     is_open(page)
+    use_a_tunnel(page, viewer)
 
 
 def test_links_bookmarks_reloads_and_tabs_open_as_ever(page: Page, context: BrowserContext, viewer: Viewer) -> None:
@@ -133,9 +136,8 @@ def test_a_browser_that_stores_nothing_is_let_in_until_it_leaves(page: Page, vie
     is_shut(page)
 
 
-def test_a_tunnel_at_another_port_has_a_session_of_its_own(page: Page, viewer: Viewer) -> None:
-    page.goto(viewer.to(RUN))
-    is_open(page)
+def use_a_tunnel(page: Page, viewer: Viewer) -> None:
+    """A tunnel at another port has a session of its own."""
     with proxy(int(viewer.address.split(":")[2].strip("/")), "anybody") as port:  # as `ssh -L` makes one
         page.goto(f"http://127.0.0.1:{port}/{RUN}")
         is_shut(page)
@@ -170,7 +172,7 @@ def test_a_restart_ends_no_session_and_another_token_ends_it_until_any_tab_logs_
         expect(page.get_by_text("written later").first).to_be_visible(timeout=30_000)
 
 
-@pytest.mark.parametrize("options", [{}, {"base_path": "/x/y"}, {"no_token": True}])
+@pytest.mark.parametrize("options", [{"base_path": "/x/y"}, {"no_token": True}])
 def test_files_and_images_are_fetched_once_by_each_ticket(page: Page, tmp_path: Path, options: dict[str, Any]) -> None:
     content = [{"type": "image_url", "image_url": {"url": uri(png(30, 20) + bytes(60))}}]
     train = relax_run(tmp_path / "one", steps=0)

@@ -48,7 +48,7 @@ def at(page: Page, step: int, sample: int) -> None:
     expect(page.get_by_text(f"Answer {sample}", exact=True).last).to_be_visible()
 
 
-def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Path) -> None:
+def test_what_comes_waits_to_be_asked_for_unless_the_reader_follows(page: Page, viewer: Viewer, train: Path) -> None:
     page.set_viewport_size({"width": 1280, "height": 420})  # too low for the list, which scrolls
     page.goto(viewer.link)
     at(page, 2, 0)
@@ -77,27 +77,23 @@ def test_what_comes_waits_to_be_asked_for(page: Page, viewer: Viewer, train: Pat
     page.get_by_role("button", name="1 new step").click()
     at(page, 3, 0)
 
-
-def test_following_goes_along_until_the_reader_goes_elsewhere(page: Page, viewer: Viewer, train: Path) -> None:
-    page.goto(viewer.link)
-    at(page, 2, 0)
+    # following goes along until the reader goes elsewhere
     page.keyboard.press("l")
-    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("last write|running|following|paused"))
     expect(dot).to_contain_text("following")
-    append(train, 3, 0, 1)
-    at(page, 3, 0)
-    append(train, 3, 2)
-    expect(page.get_by_text("1 group · 3")).to_be_visible()
-    append(train, 4, 0)
+    append(train, 4, 0, 1)
     at(page, 4, 0)
-    page.keyboard.press("[")
-    at(page, 3, 0)
-    expect(dot).to_contain_text("paused")
+    append(train, 4, 2)
+    expect(page.get_by_text("1 group · 3")).to_be_visible()
     append(train, 5, 0)
-    expect(page.get_by_role("button", name="1 new step")).to_be_visible()
-    at(page, 3, 0)
-    dot.click()
     at(page, 5, 0)
+    page.keyboard.press("[")
+    at(page, 4, 0)
+    expect(dot).to_contain_text("paused")
+    append(train, 6, 0)
+    expect(page.get_by_role("button", name="1 new step")).to_be_visible()
+    at(page, 4, 0)
+    dot.click()
+    at(page, 6, 0)
     expect(dot).to_contain_text("following")
 
 

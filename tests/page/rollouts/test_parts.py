@@ -40,8 +40,9 @@ def test_panes_fold_and_resize_and_remember_it(wide: Page, viewer: Viewer) -> No
     expect(wide.get_by_role("list", name="Groups")).to_be_visible()
 
 
-def test_a_step_is_gone_to_in_every_way(wide: Page, viewer: Viewer) -> None:
-    wide.goto(viewer.address + RICH)
+def go_to_steps(wide: Page, viewer: Viewer) -> None:
+    """A step is gone to in every way."""
+    go(wide, viewer, RICH)
     field = wide.get_by_role("textbox", name="Step number")
     field.fill("1")
     field.press("Enter")
@@ -93,8 +94,8 @@ def test_a_run_is_hidden_and_shown_again(wide: Page, viewer: Viewer) -> None:
     expect(wide.get_by_role("link", name="toy", exact=True)).to_be_visible()
 
 
-def test_the_help_has_every_key_and_the_bar_turns_the_theme(wide: Page, viewer: Viewer) -> None:
-    wide.goto(viewer.address + RICH)
+def open_the_help(wide: Page) -> None:
+    """The help has every key, and the bar turns the theme."""
     wide.get_by_role("button", name="Keys (?)").click()
     card = wide.get_by_role("dialog", name="Keys")
     title, close = card.get_by_role("heading", name="Keys").bounding_box(), card.get_by_text("Close").bounding_box()
@@ -396,7 +397,9 @@ def look_beside(wide: Page, viewer: Viewer) -> None:
     expect(wide.get_by_role("heading", level=1)).to_contain_text("could not be read")
 
 
-def test_the_sample_and_what_lies_beside_it(wide: Page, viewer: Viewer) -> None:
+def test_the_sample_what_lies_beside_it_and_its_steps(wide: Page, viewer: Viewer) -> None:
     look_at_a_sample(wide, viewer)
     look_beside(wide, viewer)
     read_a_long_text(wide, viewer)
+    go_to_steps(wide, viewer)
+    open_the_help(wide)

@@ -14,6 +14,7 @@ import pytest
 from rolloupe.server.app import App
 from rolloupe.server.routes import state
 from rolloupe.server.threads import FILES
+from tests.index.support import eventually
 from tests.server.server_process import Process
 from tests.server.support import BEARER, WRITE, Answer, ask, get, lines, opened, relax_run, row, run_path, served
 
@@ -226,10 +227,10 @@ def test_a_query_is_taken_as_a_file(folder: Path, tmp_path: Path) -> None:
 
 def test_few_files_are_sent_at_a_time_and_no_faster_than_they_are_read(folder: Path, tmp_path: Path) -> None:
     train = relax_run(folder, steps=1, samples=1)
-    (train / "0.jsonl").write_bytes(lines(row(0, n, response="x" * 2**20) for n in range(16)))
+    (train / "0.jsonl").write_bytes(lines(row(0, n, response="x" * 2**20) for n in range(8)))
     with Process([folder], tmp_path / "index", state_dir=str(tmp_path / "state")) as server, ExitStack() as open_ones:
-        while not (runs := server.json("/api/runs")["runs"]) or runs[0]["progress"]["phase"] != "ready":
-            continue
+        eventually(lambda: [one["progress"]["phase"] for one in server.json("/api/runs")["runs"]] == ["ready"])
+        runs = server.json("/api/runs")["runs"]
         target = f"/api/runs/{quote(runs[0]['id'], safe='')}/export?to=jsonl&texts=whole"
 
         def begun() -> tuple[bytes, socket.socket]:
@@ -248,7 +249,6 @@ def test_few_files_are_sent_at_a_time_and_no_faster_than_they_are_read(folder: P
         assert begun()[0] == b"HTTP/1.1 503"
         assert server.json("/api/runs")["runs"][0]["id"] == runs[0]["id"]
         stalled[0].close()
-        while begun()[0] == b"HTTP/1.1 503":
-            continue
+        eventually(lambda: begun()[0] != b"HTTP/1.1 503")
         seconds, code, errors = server.interrupt()
         assert (code, errors) == (0, ""), seconds
