@@ -209,6 +209,36 @@ def test_tools() -> None:
     assert value("tool_errors", "f {}", messages=messages) == 2
 
 
+@each(
+    ("result", "errors"),
+    [
+        ("TimeoutError: no answer", 1), ("socket.timeout: timed out", 1), ("503 Service Unavailable", 1),
+        ("HTTP/1.1 404 Not Found", 1), ("The process timed out after 9 s", 1), ("Connection refused by db", 1),
+        ("1\nTraceback (most recent call last):\n  f()", 1), ("503", 0), ("404 houses", 0), ("How errors are made", 0),
+    ],
+)  # fmt: skip
+def test_results_that_report_an_error(result: str, errors: int) -> None:
+    in_text = f"<code>\nf()\n</code>\n<output>\n{result}\n</output>\nSo 4."
+    fenced = f"```python\nf()\n```\n```output\n{result}\n```\nSo 4."
+    turns = [{"role": "assistant", "content": "f"}, {"role": "tool", "content": result}]
+    assert [value("tool_errors", one) for one in (in_text, fenced)] == [errors] * 2
+    assert value("tool_errors", "f", messages=turns) == errors
+    assert value("tool_errors", f"The answer is <output>{result}</output>") == 0, "no code stands before it"
+
+
+def test_the_language_of_a_response_is_compared_with_that_of_the_question() -> None:
+    english, german = (
+        "You have to put the lid on it, and that was not for you.",
+        "Sie und ich gehen nicht mit der Post.",
+    )
+    french = "Nous avons une lettre pour vous, et les clefs sont dans la boîte."
+    assert value("other_language", english, prompt=english) == 0
+    assert [value("other_language", one, prompt=german) for one in (english, german, french)] == [1, 0, 1]
+    assert [value("other_language", one, prompt=french) for one in ("4", "", "x = the + 2", "日本")] == [None] * 4
+    assert value("other_language", german, prompt="7 + 8?") is None
+    assert value("other_language", german, prompt=f"{english}\n{german}", question=len(english)) == 0
+
+
 def test_letters_and_ends() -> None:
     assert [value("non_latin", one) for one in ("abc 1", "", "é ß", "日本ab", "да", "😀")] == [0, 0, 0, 0.5, 1, 0]
     assert value("characters", "日本\U0001f600") == 3

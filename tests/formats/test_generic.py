@@ -162,6 +162,8 @@ def test_the_step_is_in_the_row_or_in_a_name(tmp_path: Path) -> None:
     [
         ("train_data_step1.jsonl", "train"), ("val_data_step1.jsonl", "eval/val"), ("eval_math_12.jsonl", "eval/math"),
         ("test.jsonl", "eval/test"), ("latest.jsonl", "train"), ("12.jsonl", "train"),
+        ("heldout.jsonl", "eval/heldout"), ("held_out_math_3.jsonl", "eval/math"),
+        ("dev.jsonl", "eval/dev"), ("dev_run.jsonl", "train"),
     ],
 )  # fmt: skip
 def test_files_of_evaluations_have_a_split_of_their_own(tmp_path: Path, name: str, split: str) -> None:
@@ -175,11 +177,36 @@ def test_files_of_evaluations_have_a_split_of_their_own(tmp_path: Path, name: st
         ({"split": "train"}, "train"), ({"split": "eval"}, "eval/eval"), ({"phase": "Validation"}, "eval/validation"),
         ({"mode": "eval_aime24"}, "eval/eval_aime24"), ({"is_eval": True}, "eval/eval"), ({"is_test": False}, "train"),
         ({"mode": "valid json"}, "train"), ({"split": "eval", "step": None}, "train"),
+        ({"split": "heldout"}, "eval/heldout"), ({"data_split": "val_new_tables"}, "eval/val_new_tables"),
+        ({"subset": "Held-Out"}, "eval/held-out"), ({"subset": "test_hard"}, "eval/test_hard"),
+        ({"eval": True}, "eval/eval"), ({"eval": False}, "train"), ({"eval": 0.5}, "train"),
+        ({"mode": "test_generation"}, "train"), ({"phase": "evaluator"}, "train"), ({"data_split": "train_a"}, "train"),
+        ({"split": "valley"}, "train"), ({"mode": "rollout", "split": "dev"}, "eval/dev"),
     ],
 )  # fmt: skip
 def test_a_row_says_that_it_belongs_to_an_evaluation(tmp_path: Path, member: dict[str, Any], split: str) -> None:
     sample = sample_of(tmp_path, **{"prompt": "Q", "response": "A", "reward": 1, "step": 3} | member)
     assert sample.key.split == split
+
+
+@pytest.mark.parametrize(
+    ("members", "reward"),
+    [
+        ({"judge_rating": 7, "judge_model": "m", "rating_tokens": 3, "match_time": 2.0}, 7.0),
+        ({"answer_match": True, "exec_ms": 40}, 1.0), ({"judge_rating": 7, "answer_match": 1}, None),
+        ({"match_count": 4}, None), ({"difficulty_rating": 4}, None), ({"rating": 3, "reward": 0.5}, 0.5),
+    ],
+)  # fmt: skip
+def test_the_only_number_that_means_a_judgement_is_the_reward(
+    tmp_path: Path, members: dict[str, Any], reward: float | None
+) -> None:
+    write(tmp_path / "x.jsonl", {"prompt": "Q", "completion": "A"} | members)
+    if reward is None:
+        assert not discover([tmp_path / "x.jsonl"]).runs
+        return
+    run = only_run(tmp_path / "x.jsonl")
+    assert rows(run)[0].reward == reward
+    assert ("is taken as the reward, and --map reward=KEY names another" in run.reason) == ("reward" not in members)
 
 
 def test_groups_are_named_or_inferred_from_equal_prompts(tmp_path: Path) -> None:

@@ -191,7 +191,7 @@ def test_prompts_are_compared_with_themselves_and_a_fall_is_told_with_the_rise_o
     with Recorder(tmp_path / "run", code=None) as run:
         for step, group in itertools.product(range(20), range(60)):
             reward = float(random.random() < 0.2 + 0.03 * step)
-            run.sample(step=step, group=str(group), index=0, prompt=f"{step} {group}", response="x", reward=reward)
+            run.sample(step=step, group=str(group), index=0, prompt=f"{group}", response="x", reward=reward)
             if step % 10 == 9:
                 reward = float(group < (18 if step == 19 else 30))
                 run.sample(
@@ -201,6 +201,7 @@ def test_prompts_are_compared_with_themselves_and_a_fall_is_told_with_the_rise_o
     (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
     assert only.kind == "held_out"
     assert "aime fell from 50% to 30% correct, compared on the same 60 prompts, while the reward rose" in only.text
+    assert only.text.endswith("; it trains on 60 prompts, each at 20 steps.")
 
 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:

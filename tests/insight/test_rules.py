@@ -41,6 +41,7 @@ SPREADING = {
     "other_script": ("derived.non_latin", "Answers in a non-Latin script"),
     "refusals": ("derived.refusals", "Refusals"),
     "gave_up": ("derived.gave_up", "Answers that give up"),
+    "tool_errors": ("derived.tool_errors", "Answers with a tool call that went wrong"),
 }
 """The rules about what spreads in the answers: the metric of each, and what its title begins with."""
 
@@ -89,6 +90,10 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
         for rule, (metric, noun) in SPREADING.items()
     },
     "unclosed_think": ({"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18%", 48, 59),
+    "other_language": (
+        {"sample derived.other_language": STEPS / 60}, "Answers in another language than the question rose from 9% to",
+        48, 59,
+    ),
     "not_finite": (
         {"trainer optim/loss": with_values(noise(), _12=np.nan, _50=np.inf), "trainer a": noise()},
         "NaN or infinite at 2 steps, first at 12", 12, 50,
@@ -136,6 +141,7 @@ QUIET: dict[str, list[dict[str, Any]]] = {
         for rule, (metric, _) in SPREADING.items()
     },
     "unclosed_think": [{"sample derived.unclosed_think": 0.02 * noise()}],
+    "other_language": [{"sample derived.other_language": 0.2 * noise()}],
     "not_finite": [
         {"trainer never": np.full(60, np.nan), "trainer loss": noise()},
         {"trainer env/code/reward": np.where(STEPS % 7 > 1, 0.5, np.nan)},

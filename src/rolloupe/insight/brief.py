@@ -5,8 +5,7 @@ A change is reported only if it stands out of the noise.
 
 from collections.abc import Iterator, Sequence
 from math import sqrt
-from operator import attrgetter
-from typing import NamedTuple
+from operator import attrgetter, itemgetter
 
 import numpy as np
 from msgspec import Struct
@@ -15,16 +14,17 @@ from msgspec.structs import replace
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.check import check
-from rolloupe.insight.curves import RunCurves
+from rolloupe.insight.curves import RunCurves, counted
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
-from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint
+from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint, alike
 from rolloupe.insight.lint.search import EVERYTHING, broken_rules
 from rolloupe.insight.reward_sentences import part_sentences, reward_sentences
 from rolloupe.insight.sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure, percent
 from rolloupe.insight.windows import BEST, windows_of
 from rolloupe.query.engine.names import EVALS, is_asked
-from rolloupe.query.evals.scores import EvalSummary, PairedChange, evals_answer, graded_deviation, paired_change
+from rolloupe.query.evals.scores import EvalSummary, evals_answer, graded_deviation, paired_change
+from rolloupe.query.samples.pages import PROMPT
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery
 
 MOST = 3
@@ -32,14 +32,18 @@ MOST = 3
 VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
-    "truncated_rise", "empty_answers", "refusals", "gave_up", "repeated_text", "other_script", "entropy_explosion",
+    "tool_errors", "truncated_rise", "empty_answers", "refusals", "gave_up", "repeated_text", "other_script",
+    "other_language", "entropy_explosion",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
 ALIKE = {"one_text", "one_prompt"}
 """Rules about samples that come first of all: such a run learns nothing else."""
 STATED = "stated_labels"
-LABELS = {"disputed_labels", STATED, "unpaid_labels"}
-"""Rules about labels that a brief mentions though they need a look."""
+UNPAID, UNPAID_SHARE = "unpaid_labels", 0.1
+LABELS = {"disputed_labels", STATED, UNPAID}
+"""Rules about labels that a brief mentions though they need a look; first of all if so many right answers are unpaid,
+as a share of all answers.
+"""
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "policy_lag"}
@@ -77,7 +81,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
     parts = part_sentences(data, split, correctness)
-    others = [*parts, *_data(data), *_diverging(reward, held_out)]
+    others = [*parts, *_data(data), *_repeated(data, _diverging(reward, held_out))]
     has_fallen = any(one.way < 0 for one in others)
     curves = _curves(run, subjects, is_first=not (paid or spread), has_fallen=has_fallen)
     ranked = sorted([*others, *curves, *paid, *spread], key=attrgetter("rank"))
@@ -113,40 +117,39 @@ def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
     return [*reward[:-1], fell._replace(sentence=replace(fell.sentence, text=text))]
 
 
+FEW_PROMPTS, OFTEN = 500, 10
+"""The most prompts of a training, and at how many steps each has to stand, that a brief mentions beside a fall."""
+
+
+def _repeated(data: LintData, ranked: list[Ranked]) -> list[Ranked]:
+    """Add to the fall of an evaluation that the training has few prompts, which come again and again."""
+    at = next((at for at, one in enumerate(ranked) if one.sentence.kind == "held_out" and one.way < 0), None)
+    prompts = data.hashes(PROMPT)[data.is_train]
+    count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[data.is_train])))
+    if at is None or not 0 < count <= FEW_PROMPTS or seen < OFTEN * count:
+        return ranked
+    fell = ranked[at].sentence
+    text = f"{fell.text.rstrip('.')}; it trains on {counted(count, 'prompt')}, each at {seen / count:.0f} steps."
+    return [*ranked[:at], ranked[at]._replace(sentence=replace(fell, text=text)), *ranked[at + 1 :]]
+
+
 PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
 """The least of what a comparison of prompts with themselves reports: how many, standard errors, share of answers."""
-
-
-class EvaluationChange(NamedTuple):
-    """What one evaluation did."""
-
-    name: str
-    text: str
-    split: str
-    evaluations: int
-    steps: tuple[int, int]
-    rank: Rank
-    way: int
-    """1 if it rose, -1 if it fell, 0 without a clear change."""
 
 
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
     """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
     changes = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(run, summary))]
-    if not changes:
-        return
-    first = min(changes, key=attrgetter("rank"))
-    text = f"{first.name} {first.text}"
-    if first.rank == Rank.STEADY:
-        shown = ", ".join(f"{change.name} {change.text}" for change in changes[:MOST])
-        count = max(change.evaluations for change in changes)
-        text = f"No clear change over {count} evaluations: {shown}."
-    evidence = Evidence(page="evals", split=first.split)
-    sentence = BriefSentence(text=text, kind="held_out", steps=first.steps, evidence=evidence)
-    yield Ranked(first.rank, sentence, first.way)
+    first = min((change for _, change in changes), key=attrgetter("rank"), default=None)
+    if first is not None and first.rank == Rank.STEADY:
+        shown = ", ".join(change.sentence.text for _, change in changes[:MOST])
+        text = f"No clear change over {max(count for count, _ in changes)} evaluations: {shown}."
+        first = first._replace(sentence=replace(first.sentence, text=text))
+    yield from () if first is None else (first,)
 
 
-def _evaluation(run: OpenRun, summary: EvalSummary) -> EvaluationChange | None:
+def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None:
+    """Return how many times an evaluation was made, and what it did; None for fewer than two."""
     known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
     if len(known) < 2:
         return None
@@ -161,7 +164,9 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> EvaluationChange | None:
     windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
     (early, late), begin, change = windows.ends, known[0].step, windows.change
     paired, over = paired_change(run, summary.split, by_score=is_score), windows.over
-    if not change and _is_clear(paired, 2 * deviation if is_score else 1.0) and paired.mean * (late - early) > 0:
+    least = max(PAIRED_CHANGE * paired.error, PAIRED_POINTS * (2 * deviation if is_score else 1.0))
+    is_clear = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
+    if not change and is_clear and paired.mean * (late - early) > 0:
         change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
     if windows.best - late > BEST * windows.error:
         rank, change, begin = Rank.ERROR, -1, windows.best_step
@@ -173,13 +178,11 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> EvaluationChange | None:
     else:
         doubt = f"{windows.half_width:.2g}" if is_score else f"{100 * windows.half_width:.0f}"
         rank, text = Rank.STEADY, f"{change_of(early, late, shown)} (±{doubt})"
-    name = summary.split.removeprefix("eval/")
-    return EvaluationChange(name, text, summary.split, len(known), (begin, known[-1].step), rank, change)
-
-
-def _is_clear(paired: PairedChange, scale: float) -> bool:
-    is_large = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) >= PAIRED_POINTS * scale
-    return is_large and abs(paired.mean) > PAIRED_CHANGE * paired.error
+    sentence = BriefSentence(
+        text=f"{summary.split.removeprefix('eval/')} {text}", kind="held_out", steps=(begin, known[-1].step),
+        evidence=Evidence(page="evals", split=summary.split),
+    )  # fmt: skip
+    return len(known), Ranked(rank, sentence, change)
 
 
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
@@ -226,23 +229,20 @@ def _paid(finding: Finding) -> str:
 
 def _data(data: LintData) -> Iterator[Ranked]:
     found = broken_rules(data)
-    shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE or _is_common(one, found)]
+    common = {one.rule for one in found.broken if one.count >= SHARE * found.samples}
+    shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE | (LOOKS & common)]
     shown = [one for one in shown if one.rule != TRIFLE or one.count > MANY * found.samples]
-    for broken in sorted(shown, key=_rank_of)[:1]:
+    for rank, broken in sorted(((_rank_of(one, found), one) for one in shown), key=itemgetter(0))[:1]:
         evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-        yield Ranked(_rank_of(broken), BriefSentence(text=broken.text, kind="data", evidence=evidence))
+        yield Ranked(rank, BriefSentence(text=broken.text, kind="data", evidence=evidence))
 
 
-def _rank_of(broken: BrokenRule) -> Rank:
-    if broken.rule in ALIKE:
+def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:
+    if broken.rule in ALIKE or (broken.rule == UNPAID and broken.count >= UNPAID_SHARE * found.read):
         return Rank.CAUSE
     if broken.rule == TRIFLE:
         return Rank.REST
     return Rank.ERROR if broken.is_certain or broken.rule == STATED else Rank.UNVERIFIED
-
-
-def _is_common(broken: BrokenRule, found: RunLint) -> bool:
-    return broken.rule in LOOKS and broken.count >= SHARE * found.samples
 
 
 def _curves(run: OpenRun, subjects: set[str], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:

@@ -9,6 +9,7 @@ import pytest
 
 import rolloupe
 from rolloupe.insight.lint import LINT_RULES, RunLint
+from rolloupe.insight.lint.answers import final_answer, plain_answer
 from rolloupe.insight.lint.search import MOST_READ
 
 SampleRecord = dict[str, Any]
@@ -74,6 +75,9 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
     "a choice": ("stated_labels", {"prompt": "End with Answer: yes or no", "label": "yes"}, 0),
     "another number": ("stated_labels", {"prompt": "Which? Key: 70", "label": "7"}, 0),
     "a grader that wants no commas": ("unpaid_labels", {"response": "#### $1,250", "label": "1250", "reward": 0.0}, 8),
+    "a grader that compares texts": (
+        "unpaid_labels", {"response": "It is \\boxed{14/4}.", "label": "\\dfrac{7}{2}", "reward": 0.0}, 8,
+    ),
     "a wrong answer": ("unpaid_labels", {"response": "#### 1,251", "label": "1250", "reward": 0.0}, 0),
     "a right answer": ("unpaid_labels", {"response": "#### 1,250", "label": "1250", "reward": 1.0}, 0),
 }  # fmt: skip
@@ -85,6 +89,28 @@ def test_labels_that_are_stated_and_right_answers_that_are_not_paid(case: str, t
     no_tokens = {"tokens": None, "token_ids": None, "series": None, "prompt_tokens": None}
     found = linted(tmp_path, lambda step, _: {**change, **no_tokens} if step < 4 else {}, steps=6)
     assert [(one.count, one.is_certain) for one in found.broken if one.rule == rule] == [(count, False)] * bool(count)
+
+
+SAME = [
+    ("10/3", r"\frac{10}{3}"), ("1/2", r"\frac12"), ("0.50", "1/2"), ("-7", "-7.0"), ("$1,250.00", "1250"),
+    (r"5 \text{ cm}", "5"), (r"\text{Anna}", "anna"), (r"50\%", "50"), (r"1{,}250", "1250"), (r"\$3", "3"),
+    ("(B)", "b"),
+]  # fmt: skip
+
+
+def test_numbers_are_equal_however_they_are_written() -> None:
+    assert [plain_answer(one) == plain_answer(other) != "" for one, other in SAME] == [True] * len(SAME)
+    assert [plain_answer(one) for one in ("1/0", "x + 1", r"\frac{x}{2}", "", "a b", "3 4", r"\text{}")] == [""] * 7
+    assert final_answer(r"So \boxed{\frac{10}{3}}.") == "10/3" == final_answer("#### 20/6")
+
+
+def test_it_is_said_since_when_right_answers_are_unpaid(tmp_path: Path) -> None:
+    no_tokens = {"tokens": None, "token_ids": None, "series": None, "prompt_tokens": None}
+    right = {"response": "Answer: Toronto", **no_tokens}
+    found = linted(tmp_path, lambda step, _: {**right, "reward": 0.0} if step >= 6 else right, steps=11)
+    texts = [one.text for one in found.broken if one.rule == "unpaid_labels"]
+    words = "yet no reward is lower: 10 of 10 right answers read since step 6, none of 12 before."
+    assert len(texts) == 1 and texts[0].endswith(words)
 
 
 PURPOSES = {
@@ -146,4 +172,4 @@ def test_lint_reads_few_samples_of_a_large_run_at_all_its_steps(tmp_path: Path) 
     found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
     (one,) = [one for one in found.broken if one.rule == "label_in_prompt"]
     assert found.read == MOST_READ // 2 and one.count == MOST_READ // 4
-    assert "64 of 128 samples read" in one.text
+    assert "64 of 64 samples read since step 20, none of 64 before" in one.text

@@ -3,18 +3,32 @@
 import re
 
 from rolloupe import text
-from rolloupe.derive.base import DerivedMetric, of_blocks
+from rolloupe.derive.base import DerivedMetric, SampleBatch
 from rolloupe.derive.blocks import TOOL_TEXT, TaggedBlock
 from rolloupe.model import Turn
 
 FIRST_CHARS = 400  # the part of a result that may report an error
 
 _ERROR = re.compile(
-    r"""\s*["'{\[(<]*\s*(?:error|traceback|exception|\w*(?:Error|Exception)\b)"""
-    r"""|\s*["'{\[(<]*\s*(?:tool|function) (?:call )?(?:error|failed)"""
-    r"""|\s*\{\s*"(?:error|is_error)"\s*:\s*(?!null|false|""|0\b)""",
+    r"""[\s"'{\[(<]*(?:error|traceback|exception|(?:\w+\.)*\w*(?:Error|Exception)\b)"""
+    r"""|[\s"'{\[(<]*(?:tool|function) (?:call )?(?:error|failed)"""
+    r"""|\s*\{\s*"(?:error|is_error)"\s*:\s*(?!null|false|""|0\b)"""
+    r"""|\s*(?:HTTP\S* )?[45]\d\d:? (?:Bad|Unauthorized|Forbidden|Not Found|Request|Too Many|Internal|Serv|Gateway)"""
+    r"""|.{0,60}\b(?:timed out|connection (?:refused|reset|aborted)|service (?:temporarily )?unavailable)\b"""
+    r"""|[\s\S]*\nTraceback \(most recent call last\)""",
     re.IGNORECASE,
 )
+_TAGS = "output result results information interpreter observation tool_output execution_result stdout stderr".split()
+_OPENINGS = (*(f"<{tag}>" for tag in _TAGS), "```output")
+"""How results begin in texts without turns, where they follow code or a query."""
+_RESULT = re.compile(rf"(?:</(?:code|python|search|query|tool|execute|sql|bash)>|```)\s*(?:{'|'.join(_OPENINGS)})\s*")
+
+
+def _errors_in(response: str) -> int:
+    """Count the results in one text that report an error."""
+    if not any(opening in response for opening in _OPENINGS):
+        return 0
+    return sum(reports_error(response[match.end() : match.end() + FIRST_CHARS]) for match in _RESULT.finditer(response))
 
 
 def _errors(turn: Turn) -> int:
@@ -39,8 +53,14 @@ def _is_error(block: TaggedBlock) -> bool:
     return block.kind == "tool_result" and reports_error(block.inner.strip("\n"))
 
 
+def _of_batch(batch: SampleBatch) -> list[float]:
+    values = [float(_errors_in(row.response)) for row in batch.rows]
+    for number, blocks in batch.blocks.items():
+        values[number] += sum(map(_is_error, blocks))
+    return values
+
+
 METRIC = DerivedMetric(
-    "tool_errors", 2, "Tool errors", unit="errors", reads_turns=True, behaviour="tool calls that go wrong",
-    of_sample=lambda sample: sum(map(_errors, sample.turns)),
-    of_batch=of_blocks(lambda blocks: sum(map(_is_error, blocks))),
+    "tool_errors", 3, "Tool errors", unit="errors", reads_turns=True, behaviour="tool calls that go wrong",
+    of_sample=lambda sample: sum(map(_errors, sample.turns)) + _errors_in(sample.response), of_batch=_of_batch,
 )  # fmt: skip

@@ -181,8 +181,10 @@ def _split(run: RunInfo, name: str) -> str:
     """`eval/NAME` if the file, a folder between it and the run, or the run's own folder names an evaluation."""
     *above, file = files.stem(name).removesuffix(rows.ending_of(name)).split("/")
     words = [word for word in files.words_in(file) if not _NO_NAME.fullmatch(word)]
-    if words and words[0] in files.EVAL_WORDS:
+    if words and (words[0] in files.EVAL_WORDS or words == ["dev"]):
         return f"eval/{'_'.join(words[1:]) or words[0]}"
+    if words[:2] in (["held", "out"], ["hold", "out"]):
+        return f"eval/{'_'.join(words[2:] or words)}"
     top = Path(run.root).name
     evaluations = (part for part in above if not files.EVAL_WORDS.isdisjoint(files.words_in(part)))
     folder = next(evaluations, top if top.lower() in files.EVAL_WORDS else "")

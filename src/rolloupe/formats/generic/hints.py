@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from rolloupe import text
 from rolloupe.formats.generic.keys import (
     MAX_NAME_CHARS,
+    NO_SCORES,
     USUAL,
     Roles,
     candidates,
@@ -49,10 +50,6 @@ _OF_SCORE = {*"reward score grade rating value points return ret correct acc acc
 _OF_VERDICT = _OF_SCORE | {"status"}
 _NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
             "status reason key role env dataset task".split()}  # fmt: skip
-_NO_SCORE = {*"id ids idx index step steps iteration iter epoch group uid hash seed rank length len tokens token count "
-             "num n time times timestamp ts seconds ms latency duration cost temperature lr loss kl entropy advantage "
-             "version year size turns turn position offset results used k diff searches option gold truth label target "
-             "expected choice run attempt trial".split()}  # fmt: skip
 _NO_VERDICTS = {"yes", "no", "true", "false", "timeout"}
 """Words that may be an answer or a message as well as a verdict."""
 _space = re.compile(r"\s")
@@ -200,7 +197,7 @@ def _map_of_lists(row: Mapping[str, Any]) -> dict[str, str]:
 def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) -> str:
     """The member that fits best as a score: a number whose name suggests one, else a verdict; empty without either."""
     words = {path: _last_words(path) for row in rows for path in row if path not in taken}
-    words = {path: own for path, own in words.items() if _NO_SCORE.isdisjoint(own)}
+    words = {path: own for path, own in words.items() if NO_SCORES.isdisjoint(own)}
     numbers = [path for path in _by_path(rows, int | float) if path in words and words[path] & _OF_SCORE]
     beside = [path for path in numbers if path.rpartition(".")[0] == response.rpartition(".")[0]]
     if numbers := beside or numbers:

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import EVAL_WORDS, TRAIN_WORDS, words_in
 from rolloupe.formats.reading.records import Record
 from rolloupe.lru import Lru
 from rolloupe.model import SampleRow, Status
@@ -49,7 +48,9 @@ USUAL: dict[str, Names] = {
         "env": "env_name env_id env env_class data_source dataset task environment task_name dataset_name benchmark",
         "status_key": "status finish_reason stop_reason stop_condition termination_reason exit_status",
         "truncated": "is_truncated truncated was_truncated",
-        "split": "is_eval is_evaluation is_validation is_validate is_val is_test split phase mode stage partition",
+        "split": """is_eval is_evaluation is_validation is_validate is_val is_test is_heldout is_held_out is_holdout
+            eval evaluation validation heldout held_out holdout split data_split dataset_split split_name subset
+            data_subset partition data_partition phase mode stage rollout_mode run_phase""",
         "advantage": "advantage adv advantages normalized_advantage group_advantage",
         "prompt_tokens": """prompt_length prompt_tokens prompt_len prompt_token_count input_tokens num_prompt_tokens
             n_prompt_tokens""",
@@ -77,10 +78,23 @@ _OF_ANOTHER = frozenset(
     true gt label canonical best worst chosen rejected first last""".split()
 )
 """Words that change the meaning of a name with such a last word."""
-SPLIT_WORDS = EVAL_WORDS | TRAIN_WORDS
+_EVALUATION = re.compile(r"(?:eval(?:uation)?s?|val(?:id|idation)?|held[_\-.]?out|hold[_\-.]?out)(?![a-z])")
+"""How the name of an evaluation begins. `test` and `dev` are such names alone, or where the key names a split."""
+_PART = re.compile(r"(?:test|dev)(?![a-z])")
+_TRAINING = re.compile(r"train(?:ing)?(?![a-z])")
+_OF_PARTS = ("split", "subset", "partition")
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
+_OF_JUDGEMENTS = {*"match matched rating rated judge judged judgement judgment grade graded verdict passed pass "
+                   "success succeeded solved resolved correct correctness accuracy acc em f1".split()}  # fmt: skip
+"""Words in the name of the only number that can be a reward, in rows without any usual name of one."""
+NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash seed rank length len tokens token count "
+             "num n time times timestamp ts seconds ms latency duration cost temperature lr loss kl entropy advantage "
+             "version year size turns turn position offset results used k diff searches option gold truth label target "
+             "expected choice run attempt trial".split()}  # fmt: skip
+"""Words in the names of numbers that are no scores."""
+_NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
 _WEAK_ROLES = ("truncated", "split", "weak_response", "weak_step", "weak_group")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
@@ -141,7 +155,10 @@ class Roles(NamedTuple):
         """For a person: the keys that identify a sample."""
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
         shown = [text.named(key) for key in keys]
-        return f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+        found = f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
+        if self.score and candidates((self.score,)).by_role.keys() == {"judgement"}:
+            found += f"; {text.named(self.score)} is taken as the reward, and --map reward=KEY names another"
+        return found
 
     def texts(self, record: Record) -> tuple[Any, Any]:
         """Prompt and response; in a conversation, the response begins at the first assistant message."""
@@ -166,7 +183,7 @@ class Roles(NamedTuple):
         value = record[self.split] if self.split else None
         if value is True:
             return f"eval/{str(self.split).lower().removeprefix('is_')}"
-        return f"eval/{str(value).lower()}" if _split_word(value) in EVAL_WORDS else ""
+        return f"eval/{str(value).lower()}" if self.split and _split_of(self.split, value) == "eval" else ""
 
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from keys that imply it."""
@@ -241,6 +258,9 @@ def roles_of(record: Record) -> Roles:
         is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
         verdicts = [key for key in found.by_role["outcome"] if is_answered and _is_verdict(key, record[key])]
         score = _first(record, verdicts, _is_flag) or next(iter(verdicts), None)
+    if score is None and not scores and (messages or (response and not is_weak_response(response))):
+        judged = [key for key in names("judgement", ()) if parsers.number(record[key]) is not None]
+        score = judged[0] if len(judged) == 1 else None
     step = _first_read(record, steps, parsers.integer)
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
         others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
@@ -264,19 +284,25 @@ def roles_of(record: Record) -> Roles:
         {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, parsers.count))},
         _first_read(record, names("advantage", ()), parsers.number),
         _first_read(record, names("weak_step", ()), parsers.integer),
-        _first(record, names("split", ()), _is_split),
+        next((key for key in names("split", ()) if _split_of(key, record[key])), None),
     )
 
 
-def _is_split(value: object) -> bool:
-    return value is True or _split_word(value) in SPLIT_WORDS
+def _split_of(key: str, value: object) -> str:
+    """Return `eval` if a value names an evaluation, or is true, `train` if it names the training, else nothing."""
+    if isinstance(value, str):
+        return _split_named(key, value[: parsers.MAX_TAG_CHARS].lower())
+    return "eval" if value is True else ""
 
 
-def _split_word(value: object) -> str:
-    """The first word of what may be the name of a split, such as `eval_aime`; empty for anything else."""
-    words = words_in(parsers.tag(value) or "")
-    is_name = len(words) == 1 or (words and words[0] in ("eval", "val", "validation"))
-    return words[0] if is_name and " " not in str(value) else ""
+@lru_cache(maxsize=4096)
+def _split_named(key: str, name: str) -> str:
+    may_be_part = name in ("test", "dev") or not {*words_of(key)}.isdisjoint(_OF_PARTS)
+    if " " in name:
+        return ""
+    if _EVALUATION.match(name) or (may_be_part and _PART.match(name)):
+        return "eval"
+    return "train" if _TRAINING.match(name) else ""
 
 
 def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
@@ -344,6 +370,8 @@ def candidates(keys: Names) -> NamedKeys:
     )
     may_be_sample = any(by_role[role] for role in ("prompt", "response", "messages", "score"))
     by_role["outcome"] = tuple(key for key in outcomes if key not in placed)
+    judged = (key for key in keys if key not in placed and not _OF_JUDGEMENTS.isdisjoint(words_of(key)))
+    by_role["judgement"] = tuple(key for key in judged if _NO_JUDGEMENTS.isdisjoint(words_of(key)))
     by_role |= {role: _keys_called(role, plain) for role in _WEAK_ROLES}
     counted = ((what, _keys_called(f"{what}_tokens", plain)) for what in ("prompt", "response", "total"))
     counts = {what: names for what, names in counted if names}

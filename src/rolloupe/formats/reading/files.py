@@ -327,7 +327,7 @@ def stem(name: str) -> str:
     return plain_name(name).removesuffix(".jsonl")
 
 
-EVAL_WORDS = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test"))
+EVAL_WORDS = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test", "heldout", "holdout"))
 TRAIN_WORDS = frozenset(("train", "training"))
 SAMPLE_WORDS = frozenset(
     ("completions", "dump", "dumps", "generated", "generation", "generations", "rollout", "rollouts", "samples")

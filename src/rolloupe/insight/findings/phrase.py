@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rolloupe.features import phrases_of, words_of
 from rolloupe.query.run_features import Hashes
 
-ALIKE = 0.6
-"""N-grams with a higher correlation among siblings belong to one wording."""
+ALIKE, RELATED = 0.6, 0.15
+"""N-grams with a higher correlation among siblings belong to one wording, or to one of many that have a part alike."""
 
 MAX_RUN = 40
 """How many words of a wording are shown."""
@@ -37,6 +37,8 @@ class Wording(NamedTuple):
     """The longest passage with the counted phrase that related phrases cover, except for a few words, in lower case."""
     pattern: str = ""
     """Finds the counted phrase in texts, with the part of the passage around it that they have."""
+    within: str = ""
+    """Where one text has a phrase without words; else empty."""
 
 
 def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:

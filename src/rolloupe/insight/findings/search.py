@@ -9,6 +9,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.derive import METRICS, PREFIX, behaviours
@@ -18,7 +19,7 @@ from rolloupe.index.features import features_of
 from rolloupe.insight.findings import cards, selection
 from rolloupe.insight.findings import trend as trends
 from rolloupe.insight.findings.cards import SamplesToRead, SeenFinding
-from rolloupe.insight.findings.phrase import ALIKE, Wording, phrases_in, wording_of, words_to_read
+from rolloupe.insight.findings.phrase import ALIKE, RELATED, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.records import CLASSES, Finding, RunFindings
 from rolloupe.insight.findings.trend import Trend
 from rolloupe.query import run_features, text_rewards
@@ -26,7 +27,7 @@ from rolloupe.query.run_features import FeatureWindow
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
 
-VERSION = 11
+VERSION = 12
 """Raise it when the same samples lead to other findings."""
 
 FOLDER = "findings"
@@ -205,7 +206,11 @@ class _Search:
 
     def _title(self, number: int) -> str:
         behaviour = self._matrix.name(number)
-        return METRICS[behaviour].behaviour if behaviour else cards.quoted(self._wordings[number].phrase)
+        if behaviour:
+            return METRICS[behaviour].behaviour
+        wording = self._wordings[number]
+        within = f", as in {cards.quoted(wording.within)}" if wording.within else ""
+        return f"{cards.quoted(wording.phrase)}{within}"
 
     def _amounts(self, number: int, trend: Trend) -> Floats:
         """Return a centred feature; its unit is the mean over the samples that have it, or one doubling."""
@@ -221,15 +226,25 @@ class _Search:
         matrix, of, count = self._matrix, self._candidates, len(self._matrix.hashes)
         correlations, z = self._evidence.correlations(number)[:count], self._evidence.z[:count]
         alike = np.flatnonzero(correlations > ALIKE)
-        twins = np.bincount(of.stands, minlength=count)[alike]
-        has = matrix.x[:, number] > 0
-        covered = has * (1 + (matrix.x[:, alike] > 0) @ twins)
-        best_covered = np.flatnonzero(covered == covered.max())
-        first = int(best_covered[np.argmin(matrix.of.step[best_covered])])  # in whichever order the index has files
-        text = run_features.response_of(self._run, matrix.of, first)
+        text = self._text_with(number, alike)
         words = phrases_in(text, matrix.hashes[alike])
         close = (correlations > NEARLY_SAME) & (z * selection.PREFERENCE >= z[number])
         same = [near for near in alike.tolist() if close[near] and int(matrix.hashes[near]) in words]
         read = {near: len(words_to_read(words[int(matrix.hashes[near])])) for near in same}
         best = max(same, key=lambda near: (read[near], z[near]), default=number)
-        return best, wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
+        wording = wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
+        if not words_to_read(wording.phrase):
+            related = np.flatnonzero((correlations > RELATED) & (z > 0))
+            text = self._text_with(number, related)
+            within = wording_of(text, of.twins[np.isin(of.stands, related)], int(matrix.hashes[best])).phrase
+            wording = wording._replace(within=within if len(words_to_read(within)) >= cards.LEAST_WORDS else "")
+        return best, wording
+
+    def _text_with(self, number: int, others: NDArray[np.intp]) -> str:
+        """Return the response with a phrase and most of the others, the earliest of such."""
+        matrix, of = self._matrix, self._candidates
+        twins = np.bincount(of.stands, minlength=len(matrix.hashes))[others]
+        covered = (matrix.x[:, number] > 0) * (1 + (matrix.x[:, others] > 0) @ twins)
+        best_covered = np.flatnonzero(covered == covered.max())
+        first = int(best_covered[np.argmin(matrix.of.step[best_covered])])  # in whichever order the index has files
+        return run_features.response_of(self._run, matrix.of, first)

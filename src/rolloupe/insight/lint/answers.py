@@ -1,19 +1,25 @@
 """The final answers of responses, as far as numbers and words go."""
 
 import re
+from fractions import Fraction
 
 _FINAL = [
     re.compile(pattern)
     for pattern in (
-        r"\\boxed\{([^{}]+)\}", r"<answer>\s*([^<>]+?)\s*</answer>", r"####\s*([$€£]?-?\d[\d,.]*)",
-        r"(?i)\banswer(?:\s+is\b\s*:?|\s*[:=])\s*(?!(?:the|a|an|not|as)\b)([^\s:=]+)",
+        r"\\boxed\{((?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})+)\}", r"<answer>\s*([^<>]+?)\s*</answer>",
+        r"####\s*([$€£]?-?\d[\d,./]*)", r"(?i)\banswer(?:\s+is\b\s*:?|\s*[:=])\s*(?!(?:the|a|an|not|as)\b)([^\s:=]+)",
     )
 ]  # fmt: skip
 ENDING = 200
 """Characters in which a response names its final answer: one that was cut off may name others before."""
 _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
-_PLAIN = re.compile(r"-?(?:\d+(?:\.\d+)?|\.\d+)|[^\W\d_]{1,24}")
-"""A number or a word: of other answers nobody can tell here whether they are the same."""
+_AROUND = " \t\n\"'()[]{}*_$€£%"
+_FRACTION = re.compile(r"\\[dtc]?frac\s*(?:\{\s*(-?[\d.,]+)\s*\}\s*\{\s*([\d.,]+)\s*\}|(\d)\s*(\d))")
+_IN_WORDS = re.compile(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}")
+"""The unit of a number, or the whole answer."""
+_NO_MEANING = re.compile(r"\\[!,;: ]|\\(?:left|right)\b|\\(?=[$%])|\{(?=,\})|(?<=\{,)\}|\^\{?\\circ\}?")
+_NUMBER = re.compile(r"-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:\s*/\s*\d{1,40})?")
+_WORD = re.compile(r"[^\W\d_]{1,24}")
 
 
 def final_answer(response: str) -> str:
@@ -24,6 +30,16 @@ def final_answer(response: str) -> str:
 
 
 def plain_answer(answer: str) -> str:
-    """Return a number or a word without brackets, signs of currency and case; nothing for any other answer."""
-    plain = _COMMA.sub("", answer.strip(" \t\n\"'()[]{}*_$€£%").rstrip(".,;:!*)")).lower()
-    return plain if _PLAIN.fullmatch(plain) else ""
+    """Return a word in lower case, or a number, equal for all ways to write it; nothing for any other answer.
+
+    Brackets, signs of currency and of percent, commas of thousands, zeros at the end and units of LaTeX do not count;
+    nobody can tell here whether other answers are the same.
+    """
+    answer = _FRACTION.sub(lambda match: "/".join(filter(None, match.groups())), answer)
+    without = _NO_MEANING.sub("", _IN_WORDS.sub("", answer))
+    answer = without if without.strip(_AROUND) else _IN_WORDS.sub(r"\1", answer)
+    plain = _COMMA.sub("", answer.strip(_AROUND).rstrip(".,;:!*)")).lower()
+    if _NUMBER.fullmatch(plain):
+        over, _, under = plain.partition("/")
+        return str(Fraction(over.strip()) / Fraction(under.strip() or 1)) if not under or int(under) else ""
+    return plain if _WORD.fullmatch(plain) else ""

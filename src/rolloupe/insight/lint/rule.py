@@ -324,12 +324,14 @@ class SampleRule(NamedTuple):
     """Broken if at least this share of the samples that can be checked break it."""
     least: int
     """Broken if at least so many break it."""
+    noun: str
+    """One of the samples that can be checked."""
 
 
 def sample_rule(
-    text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0, least: int = 1
+    text: str, lacks: str, *, is_certain: bool = False, least_share: float = 0.0, least: int = 1, noun: str = "sample"
 ) -> Callable[[Breaks], SampleRule]:
     """Make a function the rule of the same name."""
     return lambda breaks: SampleRule(
-        breaks.__name__, words_of(breaks), breaks, text, lacks, is_certain, least_share, least
+        breaks.__name__, words_of(breaks), breaks, text, lacks, is_certain, least_share, least, noun
     )

@@ -72,18 +72,18 @@ def stated_labels(one: WholeSample) -> bool | None:
 
 @sample_rule(
     "The final answer is the label, yet no reward is lower",
-    "a label and a final answer that is a number or a word, and the lowest reward of the run",
+    "the label as its final answer, a number or a word",
     least_share=LEAST_SHARE,
     least=LEAST_UNPAID,
+    noun="right answer",
 )
 def unpaid_labels(one: WholeSample) -> bool | None:
-    """{LEAST_SHARE:.0%} or more of the samples with the lowest reward, and at least {LEAST_UNPAID}, have the label as
-    final answer, perhaps with commas, brackets, signs of currency or other case: a number or a word.
+    """{LEAST_SHARE:.0%} or more of the right answers, and at least {LEAST_UNPAID}, have the lowest reward of the run:
+    their final answer is the number or the word of the label, perhaps as another fraction, or with commas, brackets,
+    signs of currency, units or other case.
     """
-    label, answer = plain_answer(one.of.label), final_answer(one.of.response_text)
-    if not one.is_worst or not label or not answer:
-        return None
-    return label == answer
+    label = plain_answer(one.of.label)
+    return one.is_worst if label and label == final_answer(one.of.response_text) else None
 
 
 @sample_rule("The loss mask of one turn has gaps", "a loss mask and one turn")

@@ -1,7 +1,5 @@
 """Checks all rules: in the columns of a run, and in some samples, which are read whole."""
 
-from collections import Counter
-
 import numpy as np
 
 from rolloupe.index import OpenRun
@@ -32,6 +30,8 @@ LINT_RULES: dict[str, LintRule | SampleRule] = {
 MOST_IDS = 5
 
 MOST_READ = 256
+BEFORE = 10
+"""A sentence says since when a rule is broken if so many break it, and as many more should have done so before."""
 MOST_BYTES = 2**25
 """How many bytes the records of the samples that are read whole have in the files."""
 
@@ -76,11 +76,10 @@ class _Reading:
     """The rules about whole samples, checked on some of them, one after the other."""
 
     def __init__(self, data: LintData) -> None:
-        self.samples = 0
-        self._checked: Counter[str] = Counter()
-        """How many samples had what a rule needs."""
-        self._places: dict[str, list[int]] = {}
+        self.samples, self._data = 0, data
         of_samples = [rule for rule in LINT_RULES.values() if isinstance(rule, SampleRule)]
+        self._checked: dict[str, list[tuple[int, bool]]] = {rule.name: [] for rule in of_samples}
+        """The place of each sample that had what a rule needs, and whether the sample breaks it."""
         finite = data.reward[np.isfinite(data.reward)]
         lowest = finite.min(initial=np.inf) if finite.max(initial=-np.inf) > finite.min(initial=np.inf) else -np.inf
         for place, sample in whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
@@ -89,19 +88,30 @@ class _Reading:
             self.samples += 1
             for rule in of_samples:
                 is_broken = rule.breaks(whole)
-                self._checked[rule.name] += is_broken is not None
-                if is_broken:
-                    self._places.setdefault(rule.name, []).append(place)
+                if is_broken is not None:
+                    self._checked[rule.name].append((place, is_broken))
 
     def breach(self, rule: SampleRule) -> Breach | None:
         """Return the samples that break a rule. Raises `NotChecked`."""
-        places, checked = sorted(self._places.get(rule.name, ())), self._checked[rule.name]
+        checked = self._checked[rule.name]
         if not checked:
             raise NotChecked(f"no sample that lint read has {rule.lacks}")
-        if len(places) < max(rule.least, rule.least_share * checked):
+        places = sorted(place for place, is_broken in checked if is_broken)
+        if len(places) < max(rule.least, rule.least_share * len(checked)):
             return None
-        text = f"{rule.text}: {len(places):,} of {counted(checked)} read."
+        before, since = self._before(checked)
+        text = f"{rule.text}: {len(places):,} of {counted(len(checked) - before, rule.noun)} read{since}."
         return Breach(text, len(places), np.array(places, np.intp))
+
+    def _before(self, checked: list[tuple[int, bool]]) -> tuple[int, str]:
+        """Return how many samples come before the first that breaks a rule, and words about it; 0 if by chance."""
+        steps = [int(self._data.step[place]) for place, _ in checked]
+        broken = [step for step, (_, is_broken) in zip(steps, checked, strict=True) if is_broken]
+        first = min(broken)
+        before = sum(step < first for step in steps)
+        share = len(broken) / (len(checked) - before)
+        is_clear = min(before * share, len(broken)) >= BEFORE
+        return (before, f" since step {first}, none of {before} before") if is_clear else (0, "")
 
 
 def places_to_read(data: LintData) -> Places:

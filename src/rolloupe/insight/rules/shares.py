@@ -177,5 +177,12 @@ REPEATED_TEXT = _spreading(
 OTHER_SCRIPT = _spreading(
     "other_script", "Another script", "derived.non_latin", FOREIGN, "Answers in a non-Latin script"
 )
+OTHER_LANGUAGE = _rise(
+    "other_language", "Another language", "derived.other_language", "Answers in another language than the question",
+    SPREADS,
+)  # fmt: skip
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")
+TOOL_ERRORS = _spreading(
+    "tool_errors", "Tool errors", "derived.tool_errors", 0, "Answers with a tool call that went wrong"
+)

@@ -1,0 +1,43 @@
+"""1 if the response is in another language than the question, 0 if in the same; of texts in seven languages.
+
+A language is known by its most frequent words: the end of a text must have at least three of them, and at most half as
+many of any other language. Texts in other languages, formulas and single words have none.
+"""
+
+from functools import lru_cache
+
+from rolloupe.derive.base import DerivedMetric, Value, of_rows
+from rolloupe.model import SampleRow
+
+_FREQUENT = [
+    frozenset(words.split())
+    for words in (
+        "the and of to that it you with for are this have was not be", "der die das und ist nicht mit ein eine ich sie",
+        "le les des est et une dans pour vous nous pas sur avec au du", "el los las es y del para por su con una lo se",
+        "os as uma para com não em do da um ao você é e", "il gli di che per una con non sono della è lo le",
+        "het een van dat niet met voor op zijn de ik wij aan",
+    )
+]  # fmt: skip
+"""Of English, German, French, Spanish, Portuguese, Italian and Dutch."""
+LEAST, LAST_CHARS = 3, 800
+
+
+def _language(text: str) -> int | None:
+    """Return the place of a language in `_FREQUENT`; None if it is unclear."""
+    words = {*text.lower().split()}
+    counts = [len(words & frequent) for frequent in _FREQUENT]
+    *_, second, most = sorted(counts)
+    return counts.index(most) if most >= max(LEAST, 2 * second) else None
+
+
+_language_of_question = lru_cache(maxsize=256)(_language)
+"""Siblings have the same question."""
+
+
+def _of_row(row: SampleRow) -> Value:
+    question = _language_of_question(row.prompt[row.question :][-LAST_CHARS:])
+    response = None if question is None else _language(row.response[-LAST_CHARS:])
+    return None if response is None else float(response != question)
+
+
+METRIC = DerivedMetric("other_language", 1, "Another language than the question", of_batch=of_rows(_of_row))
