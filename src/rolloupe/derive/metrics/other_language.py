@@ -22,6 +22,7 @@ _FREQUENT = [
 LEAST, LAST_CHARS = 3, 800
 
 
+@lru_cache(maxsize=64)  # siblings have the same question
 def _language(text: str) -> int | None:
     """Return the place of a language in `_FREQUENT`; None if it is unclear."""
     words = {*text.lower().split()}
@@ -30,12 +31,8 @@ def _language(text: str) -> int | None:
     return counts.index(most) if most >= max(LEAST, 2 * second) else None
 
 
-_language_of_question = lru_cache(maxsize=256)(_language)
-"""Siblings have the same question."""
-
-
 def _of_row(row: SampleRow) -> Value:
-    question = _language_of_question(row.prompt[row.question :][-LAST_CHARS:])
+    question = _language(row.prompt[row.question :][-LAST_CHARS:])
     response = None if question is None else _language(row.response[-LAST_CHARS:])
     return None if response is None else float(response != question)
 

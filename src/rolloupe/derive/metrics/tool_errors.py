@@ -54,10 +54,8 @@ def _is_error(block: TaggedBlock) -> bool:
 
 
 def _of_batch(batch: SampleBatch) -> list[float]:
-    values = [float(_errors_in(row.response)) for row in batch.rows]
-    for number, blocks in batch.blocks.items():
-        values[number] += sum(map(_is_error, blocks))
-    return values
+    blocks = [batch.blocks.get(number, ()) for number in range(len(batch))]
+    return [_errors_in(row.response) + sum(map(_is_error, own)) for row, own in zip(batch.rows, blocks, strict=True)]
 
 
 METRIC = DerivedMetric(
