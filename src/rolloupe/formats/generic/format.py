@@ -150,12 +150,9 @@ def _samples(
 
 def _step_folders(folder: str, link_root: str) -> list[str]:
     """The folders of steps and of ranks: their files belong to one run."""
-    below = (entry.path for entry in files.folders(folder, link_root) if _is_part(entry.name))
-    return [*islice(below, MAX_STEP_FOLDERS)]
-
-
-def _is_part(name: str) -> bool:
-    return _RANK.fullmatch(name) is not None or parsers.step_of_folder(name) is not None
+    below = ((entry.path, entry.name) for entry in files.folders(folder, link_root))
+    parts = (path for path, name in below if _RANK.fullmatch(name) or parsers.step_of_folder(name) is not None)
+    return [*islice(parts, MAX_STEP_FOLDERS)]
 
 
 def _bare(name: str) -> str:

@@ -82,7 +82,6 @@ _EVALUATION = re.compile(r"(?:eval(?:uation)?s?|val(?:id|idation)?|held[_\-.]?ou
 """How the name of an evaluation begins. `test` and `dev` are such names alone, or where the key names a split."""
 _PART = re.compile(r"(?:test|dev)(?![a-z])")
 _TRAINING = re.compile(r"train(?:ing)?(?![a-z])")
-_OF_PARTS = ("split", "subset", "partition")
 _OF_MESSAGES = frozenset(("messages", "conversation", "chat"))
 _VERDICTS = frozenset(name.replace("_", "") for name in USUAL["outcome"])
 _OF_OUTCOMES = frozenset(("correct", "correctness", "passed", "success", "solved", "resolved"))
@@ -297,7 +296,7 @@ def _split_of(key: str, value: object) -> str:
 
 @lru_cache(maxsize=4096)
 def _split_named(key: str, name: str) -> str:
-    may_be_part = name in ("test", "dev") or not {*words_of(key)}.isdisjoint(_OF_PARTS)
+    may_be_part = name in ("test", "dev") or not {*words_of(key)}.isdisjoint(("split", "subset", "partition"))
     if " " in name:
         return ""
     if _EVALUATION.match(name) or (may_be_part and _PART.match(name)):
