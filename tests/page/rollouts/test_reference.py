@@ -107,7 +107,7 @@ def test_the_words_are_marked_that_the_other_has_not(page: Page, viewer: Viewer)
     line = "e => getComputedStyle(e).textDecorationLine"
     assert (own.first.evaluate(line), other.first.evaluate(line)) == ("underline", "line-through")
     told = page.get_by_role("group", name="Reference").get_by_role("status")
-    expect(told).to_contain_text(re.compile(r"underlined is not in the reference, struck not in the response · \d+ %"))
+    expect(told).to_contain_text(re.compile(r"underlined is not in the reference, struck not in the response · \d+%"))
 
     # either is turned off, and stays so
     page.get_by_role("button", name="Differences").click()

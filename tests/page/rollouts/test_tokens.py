@@ -264,7 +264,7 @@ def test_rules_mark_what_they_take_out_and_thresholds_are_live(tokens: Page, tok
     expect(recorded).not_to_have_count(flagged)
     masks.get_by_role("combobox", name="and").select_option(label="IPO")
     expect(tokens.locator("[data-at][class*=second]").first).to_be_visible()
-    agreement = masks.get_by_text(re.compile(r"^agreement +\d+(\.\d+)? %$"))
+    agreement = masks.get_by_text(re.compile(r"^agreement +\d+(\.\d+)?%$"))
     expect(agreement).to_have_attribute("title", re.compile("intersection over union"))
     form = tokens.get_by_role("group", name="Form")
     tokens.keyboard.press("Escape")
