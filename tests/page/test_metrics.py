@@ -58,7 +58,9 @@ def look_across(page: Page, asked: list[dict[str, Any]]) -> None:
     menu.get_by_role("combobox", name="Across").select_option("loss")
     expect(chart).to_have_accessible_name("kl by loss")
     expect(chart.get_by_text("1 step without loss left out")).to_be_visible()
-    low, high = (menu.get_by_role("textbox", name=name) for name in ("Least value", "Greatest value"))
+    low, high = (
+        menu.get_by_role("textbox", name=name) for name in ("Lowest value of the axis", "Highest value of the axis")
+    )
     low.fill("5")
     high.fill("1")
     high.press("Tab")

@@ -299,7 +299,7 @@ def go_to_the_worst(tokens: Page, token_viewer: Viewer) -> None:
     expect(aside.get_by_role("heading", name="Distribution")).to_be_visible()
     go(tokens, token_viewer, PRIME_TOKENS)
     by_rule = aside.get_by_role("row", name=re.compile(r"^IcePop \(prime-rl\)"))
-    expect(by_rule).to_have_text(re.compile(r"^IcePop \(prime-rl\) 0\.2/5\d+([\d.]+ %){3}$"))
+    expect(by_rule).to_have_text(re.compile(r"^IcePop \(prime-rl\) 0\.2/5\d+([\d.]+%){3}$"))
     worst = int(rows.nth(1).locator("td").last.inner_text())
     rows.nth(1).get_by_role("button").hover()
     pointed = tokens.locator("[data-at][class*=pointed]")
