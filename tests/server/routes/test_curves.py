@@ -142,8 +142,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 
 def test_a_chart_that_nobody_can_draw_leaves_the_others(app: App) -> None:
     """As a layout may hold one that a person loaded from a file, or got with a link."""
-    asked = {"runs": [run_id(app)], "curves": [*ONE, *(ONE[0] | wrong for wrong, _ in WRONG)]}
-    good, *bad = post(app, asked).json["curves"]
+    unread_filter = ONE[0] | {"options": {"where": "reward ="}}
+    asked = {"runs": [run_id(app)], "curves": [*ONE, *(ONE[0] | wrong for wrong, _ in WRONG), unread_filter]}
+    good, *bad, unread = post(app, asked).json["curves"]
+    assert "cannot read the filter: at character 9" in unread["error"]
     assert good["values"] == [0.5] * 3 and good["error"] == ""
     for answer, (wrong, message) in zip(bad, WRONG, strict=True):
         assert message in answer["error"] and answer["steps"] == []

@@ -103,7 +103,10 @@ async def asked_runs(request: Request, body: wire.CurvesRequest) -> list[OpenRun
     context, library = context_of(request), await context_of(request).runs(request)
     runs = [library.run(run_id) for run_id in params.run_ids(body.runs)]
     axes = (axis for curve in body.curves for axis in (curve, curve.x) if axis is not None)
-    is_judged = any(query.judgements_in(SampleQuery(where=conditions(axis.options.where))) for axis in axes)
+    is_judged = False
+    for axis in axes:
+        with contextlib.suppress(BadQuery):  # of its curve alone
+            is_judged |= bool(query.judgements_in(SampleQuery(where=conditions(axis.options.where))))
     return await context.judged(request, runs) if is_judged else runs
 
 
