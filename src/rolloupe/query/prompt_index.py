@@ -49,6 +49,8 @@ class Chunk(NamedTuple):
 
 _kept: Lru[Path, list[Chunk]] = Lru(total=KEPT_BYTES, least=1)
 """By the folder of the index."""
+_whole: Lru[Path, tuple[str, list[Chunk]]] = Lru(16)
+"""The chunks of a run that are all of it, and its version."""
 _keeping = threading.Lock()
 
 
@@ -67,18 +69,22 @@ def steps_of_prompt(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[
 def count_steps(run: OpenRun, prompt_hash: int) -> int | None:
     """Return at how many steps a prompt appears; None if that is not known and would take long."""
     snapshot = run.snapshot()
-    if sum(piece.rows for piece in _known(run, snapshot)[1]) > QUICK_ROWS:
-        return None
-    return len(steps_of_prompt(run, snapshot, prompt_hash))
+    missing = sum(piece.rows for piece in _known(run, snapshot)[1])
+    return None if missing > QUICK_ROWS else len(steps_of_prompt(run, snapshot, prompt_hash))
 
 
 def _known(run: OpenRun, snapshot: Snapshot) -> tuple[list[Chunk], list[Piece]]:
     """Return what is known of the present pieces, and the other pieces."""
+    version, whole = _whole.get(run.catalog.folder) or ("", [])
+    if version == snapshot.version:
+        return whole, []
     missing = {_rows_of(piece): piece for piece in snapshot.holding()}
     chunks = [chunk for chunk in _kept.get(run.catalog.folder) or [] if chunk.pieces <= missing.keys()]
     for chunk in chunks:
         for rows in chunk.pieces:
             missing.pop(rows, None)
+    if not missing:
+        _whole.put(run.catalog.folder, (snapshot.version, chunks))
     return chunks, list(missing.values())
 
 

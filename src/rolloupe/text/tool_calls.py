@@ -199,9 +199,7 @@ def _lines(value: Any, margin: str) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, _Literal) or (isinstance(value, str) and _TO_DECODE.search(value)):
         return value
-    if isinstance(value, _Members):
-        return "{}"
-    return json.dumps(value, ensure_ascii=False)
+    return "{}" if isinstance(value, _Members) else json.dumps(value, ensure_ascii=False)
 
 
 def _dumped(value: Any) -> str:

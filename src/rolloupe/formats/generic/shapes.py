@@ -420,9 +420,7 @@ def is_text(value: object) -> bool:
 
 def _is_column(key: str, value: object, count: int) -> bool:
     """Whether a list has an element for each sample, and does not belong to a shared prompt."""
-    if _length(value) != count or key in _NO_COLUMNS:
-        return False
-    return text.conversation(value) is None
+    return _length(value) == count and key not in _NO_COLUMNS and text.conversation(value) is None
 
 
 def _length(value: object) -> int | None:

@@ -347,9 +347,7 @@ def _shown_parts(element: Element, role: str) -> list[Part]:
             return [Part(kind="text", text=shown)]
         call = ToolCall(name=text.clean(plain(name)), arguments=text.clean(plain(arguments)))
         return [Part(kind="tool_call", text=text.call_text(call), call=call)]
-    if "lt-image-part" in kinds:
-        return [Part(kind="image", text="image")]
-    return text.parts(shown, role)
+    return [Part(kind="image", text="image")] if "lt-image-part" in kinds else text.parts(shown, role)
 
 
 # Pages of HTML as elements, `{"tag", "attrs", "children"}`, with unescaped texts. Depth and time are bounded:

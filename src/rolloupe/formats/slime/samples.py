@@ -361,9 +361,8 @@ def _refuse_many(count: int) -> None:
 
 
 def _list(value: Any) -> Sequence[Any]:
-    if isinstance(value, NumberList):
-        return value.values()
-    return value if isinstance(value, list | tuple) else []
+    values = value.values() if isinstance(value, NumberList) else value
+    return values if isinstance(values, list | tuple) else []
 
 
 def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> TrainRow:

@@ -163,9 +163,8 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
 
 def is_part(name: str) -> bool:
     """Return True for the name of a part of the reward, but not of the whole reward."""
-    if _PART.search(name) is None or name.startswith(_OTHERS):
-        return False
-    return re.split(r"[./]", name)[-1] not in _WHOLE
+    is_part = _PART.search(name) is not None and not name.startswith(_OTHERS)
+    return is_part and re.split(r"[./]", name)[-1] not in _WHOLE
 
 
 def _varies(step_moments: Iterable[Mapping[str, Moments]], name: str) -> bool:
