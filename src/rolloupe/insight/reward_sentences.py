@@ -185,7 +185,7 @@ def _apart(whole: Windows, correct: Windows, split: str, metric: str) -> Iterato
         text = f"`{name}` {_fallen(correct)}, while the reward {'rose' if whole.change > 0 else 'did not fall'}."
         steps = _late_steps(correct)
         yield Ranked(Rank.FALL, BriefSentence(text=text, kind="reward", steps=steps, evidence=evidence), -1)
-    elif whole.change > 0 and not correct.change and not correct.may_have_changed:
+    elif whole.change > 0 and not correct.change and correct.ends[1] - correct.ends[0] < correct.error:
         text = f"The reward rose, `{name}` did not: {change_of(*correct.ends)}{correct.over}."
         yield Ranked(Rank.UNVERIFIED, BriefSentence(text=text, kind="reward", evidence=evidence))
 
