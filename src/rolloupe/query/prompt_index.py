@@ -5,7 +5,7 @@ large run than in a small one.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -49,42 +49,41 @@ class Chunk(NamedTuple):
 
 _kept: Lru[Path, list[Chunk]] = Lru(total=KEPT_BYTES, least=1)
 """By the folder of the index."""
-_whole: Lru[Path, tuple[str, list[Chunk]]] = Lru(16)
-"""The chunks of a run that are all of it, and its version."""
 _keeping = threading.Lock()
 
 
 def steps_of_prompt(run: OpenRun, snapshot: Snapshot, prompt_hash: int) -> list[StepKey]:
     """Return the steps with a prompt, in no order."""
     chunks, missing = _known(run, snapshot)
+    return _steps(snapshot, [*chunks, *_read_missing(run, missing)], prompt_hash)
+
+
+def count_steps(run: OpenRun, prompt_hash: int) -> int | None:
+    """Return at how many steps a prompt appears; None if that is not known and would take long."""
+    snapshot = run.snapshot()
+    chunks, missing = _known(run, snapshot)
+    if sum(piece.rows for piece in missing) > QUICK_ROWS:
+        return None
+    return len(_steps(snapshot, [*chunks, *_read_missing(run, missing)], prompt_hash))
+
+
+def _steps(snapshot: Snapshot, chunks: Iterable[Chunk], prompt_hash: int) -> list[StepKey]:
     steps = dict.fromkeys(
         key
-        for chunk in (*chunks, *_read_missing(run, missing))
+        for chunk in chunks
         for key, launch in chunk.of(prompt_hash)
         if (stats := snapshot.steps.get(key)) is not None and launch in (0, stats.launch)
     )
     return list(steps)
 
 
-def count_steps(run: OpenRun, prompt_hash: int) -> int | None:
-    """Return at how many steps a prompt appears; None if that is not known and would take long."""
-    snapshot = run.snapshot()
-    missing = sum(piece.rows for piece in _known(run, snapshot)[1])
-    return None if missing > QUICK_ROWS else len(steps_of_prompt(run, snapshot, prompt_hash))
-
-
 def _known(run: OpenRun, snapshot: Snapshot) -> tuple[list[Chunk], list[Piece]]:
     """Return what is known of the present pieces, and the other pieces."""
-    version, whole = _whole.get(run.catalog.folder) or ("", [])
-    if version == snapshot.version:
-        return whole, []
     missing = {_rows_of(piece): piece for piece in snapshot.holding()}
     chunks = [chunk for chunk in _kept.get(run.catalog.folder) or [] if chunk.pieces <= missing.keys()]
     for chunk in chunks:
         for rows in chunk.pieces:
             missing.pop(rows, None)
-    if not missing:
-        _whole.put(run.catalog.folder, (snapshot.version, chunks))
     return chunks, list(missing.values())
 
 
