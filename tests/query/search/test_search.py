@@ -30,6 +30,7 @@ from rolloupe.query.search import (
     TextQuery,
     marked,
     places_in,
+    worker,
 )  # fmt: skip
 from rolloupe.text.blocks import parts as text_parts
 from tests.index.support import eventually, lines, opened, relax_run, row
@@ -173,6 +174,16 @@ def test_what_is_found_is_counted_by_step(tmp_path: Path, a_step: int, roles: tu
         plain = search(library.runs[0], TextQuery(text="ab"))
         all_of(plain)
         assert plain.take_steps() == {}
+
+
+def test_of_more_steps_than_can_be_told_none_takes_memory(corpus: OpenRun) -> None:
+    count = worker.SearchWork(corpus, Pattern(TextQuery(text="a")), lambda: False, oldest_first=False, by_step=True)
+    for step in range(worker.MAX_STEPS + 100):
+        count.add_steps({("train", step): 1})
+    count.add_steps({("train", 5): 2})
+    taken = count.take_steps()
+    assert (len(taken), taken["train", 5]) == (worker.MAX_STEPS, 3)
+    assert count.take_steps() == {}
 
 
 def test_some_are_listed_and_all_are_counted(corpus: OpenRun) -> None:

@@ -28,6 +28,7 @@ MOMENT_S = 0.05  # target duration of a call; a single text that takes longer is
 FIRST_BYTES = 256 * 1024  # amount of text for the first call, before its speed is known
 LEAST_BYTES = 16 * 1024  # starting a call takes as long as searching this much text
 MAX_NOTES = 20
+MAX_STEPS = 10_000  # maximum number of steps whose hits are counted
 LARGE_ROWS = 50_000  # a piece with more rows shows its hits before it is finished, in file order
 TOGETHER_BYTES = 2**20  # texts of small pieces are searched together: starting takes as long as searching some hundred
 
@@ -74,6 +75,7 @@ class SearchWork:
         self.notes: dict[str, None] = {}
         """The sources that could not be searched, and why."""
         self._steps: Counter[StepKey] = Counter()
+        self._known_steps: set[StepKey] = set()
         self._call_bytes = FIRST_BYTES
 
     def check(self) -> None:
@@ -90,9 +92,12 @@ class SearchWork:
             self.from_sources += samples if is_scanned else 0
 
     def add_steps(self, hits: Mapping[StepKey, int]) -> None:
-        """Count the hits of some steps."""
+        """Count the hits of some steps; steps beyond `MAX_STEPS` are not counted."""
         with self.lock:
-            self._steps.update(hits)
+            for key, number in hits.items():
+                if key in self._known_steps or len(self._known_steps) < MAX_STEPS:
+                    self._known_steps.add(key)
+                    self._steps[key] += number
 
     def take_steps(self) -> dict[StepKey, int]:
         """Return the hits of each step since the last call."""
