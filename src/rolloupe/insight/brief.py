@@ -81,7 +81,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
     parts = part_sentences(data, split, correctness)
-    others = [*parts, *_data(data), *_repeated(data, _diverging(reward, held_out))]
+    others = [*parts, *_data(data), *_diverging(data, reward, held_out)]
     has_fallen = any(one.way < 0 for one in others)
     curves = _curves(run, subjects, is_first=not (paid or spread), has_fallen=has_fallen)
     ranked = sorted([*others, *curves, *paid, *spread], key=attrgetter("rank"))
@@ -107,30 +107,24 @@ def _chosen(ranked: Sequence[Ranked]) -> list[BriefSentence]:
     return [one.sentence for one in shown]
 
 
-def _diverging(reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
-    """Return both sentences, or one if the reward rose while an evaluation fell."""
-    if not (reward and held_out) or reward[-1].way <= 0 or held_out[0].way >= 0:
-        return [*reward, *held_out]
-    fell = held_out[0]
-    rise = reward[-1].sentence.text.partition(";")[0].rstrip(".")
-    text = f"{fell.sentence.text.rstrip('.')}, while {rise[:1].lower()}{rise[1:]}."
-    return [*reward[:-1], fell._replace(sentence=replace(fell.sentence, text=text))]
-
-
 FEW_PROMPTS, OFTEN = 500, 10
 """The most prompts of a training, and at how many steps each has to stand, that a brief mentions beside a fall."""
 
 
-def _repeated(data: LintData, ranked: list[Ranked]) -> list[Ranked]:
-    """Add to the fall of an evaluation that the training has few prompts, which come again and again."""
-    at = next((at for at, one in enumerate(ranked) if one.sentence.kind == "held_out" and one.way < 0), None)
+def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
+    """Return both sentences; where an evaluation fell, it also says that the reward rose, and that prompts are few."""
+    if not held_out or held_out[0].way >= 0:
+        return [*reward, *held_out]
+    fell = held_out[0]
+    text = fell.sentence.text.rstrip(".")
+    if reward and reward[-1].way > 0:
+        rise = reward.pop().sentence.text.partition(";")[0].rstrip(".")
+        text = f"{text}, while {rise[:1].lower()}{rise[1:]}"
     prompts = data.hashes(PROMPT)[data.is_train]
     count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[data.is_train])))
-    if at is None or not 0 < count <= FEW_PROMPTS or seen < OFTEN * count:
-        return ranked
-    fell = ranked[at].sentence
-    text = f"{fell.text.rstrip('.')}; it trains on {counted(count, 'prompt')}, each at {seen / count:.0f} steps."
-    return [*ranked[:at], ranked[at]._replace(sentence=replace(fell, text=text)), *ranked[at + 1 :]]
+    if 0 < count <= FEW_PROMPTS and seen >= OFTEN * count:
+        text = f"{text}; it trains on {counted(count, 'prompt')}, each at {seen / count:.0f} steps"
+    return [*reward, fell._replace(sentence=replace(fell.sentence, text=f"{text}."))]
 
 
 PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
