@@ -1,4 +1,4 @@
-"""The final answers of responses, as far as numbers and words go."""
+"""Finds the final answer of a response, and compares answers that are numbers or single words."""
 
 import re
 from fractions import Fraction

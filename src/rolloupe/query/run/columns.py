@@ -163,8 +163,8 @@ def usual_columns(run: OpenRun, split: str) -> list[str]:
 
 def is_part(name: str) -> bool:
     """Return True for the name of a part of the reward, but not of the whole reward."""
-    is_part = _PART.search(name) is not None and not name.startswith(_OTHERS)
-    return is_part and re.split(r"[./]", name)[-1] not in _WHOLE
+    last = re.split(r"[./]", name)[-1]
+    return _PART.search(name) is not None and not name.startswith(_OTHERS) and last not in _WHOLE
 
 
 def _varies(step_moments: Iterable[Mapping[str, Moments]], name: str) -> bool:

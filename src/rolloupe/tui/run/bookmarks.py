@@ -27,7 +27,8 @@ class Bookmarks:
 
     def has(self, run: OpenRun, key: SampleKey) -> bool:
         """Return whether a sample is bookmarked; creates nothing."""
-        return self._mark(run, str(key)).bookmarked
+        mark = self._mark(run, str(key))
+        return mark is not None and mark.mark.bookmarked
 
     def listed(self, run: OpenRun) -> list[SampleItem]:
         """Return the bookmarked samples that the run still has, in the order of their ids; creates nothing."""
@@ -41,8 +42,8 @@ class Bookmarks:
         is_set = not self.has(run, item.key)
         is_conflict = True
         while is_conflict:  # another viewer changed it in between
-            seen = next((mark.item.version for mark in self._marks(run) if mark.item.name == item.id), 0)
-            before = self._mark(run, item.id)
+            mark = self._mark(run, item.id)
+            before, seen = (mark.mark, mark.item.version) if mark else (SampleMark(), 0)
             excerpt = item.response[:MAX_EXCERPT_CHARS]
             changed = structs.replace(before, bookmarked=is_set, uid=item.uid, excerpt=excerpt)
             kept = changed if is_set or before.note or before.judgement else None
@@ -50,8 +51,8 @@ class Bookmarks:
             is_conflict = state.write(change, run).is_conflict
         return is_set
 
-    def _mark(self, run: OpenRun, name: str) -> SampleMark:
-        return next((mark.mark for mark in self._marks(run) if mark.item.name == name), SampleMark())
+    def _mark(self, run: OpenRun, name: str) -> LocatedMark | None:
+        return next((mark for mark in self._marks(run) if mark.item.name == name), None)
 
     def _marks(self, run: OpenRun) -> list[LocatedMark]:
         state = self.state()
