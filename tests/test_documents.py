@@ -95,16 +95,34 @@ def test_a_reward_passes_few_files_from_the_index_to_the_page(tmp_path: Path) ->
     assert len(walk.files_of_request(tmp_path)) + len(walk.files_of_page()) <= MOST_FILES
 
 
-def test_the_walk_of_one_reward_names_files_that_there_are() -> None:
+@pytest.mark.parametrize("name", ["Where to look", "A walk of one reward"])
+def test_the_architecture_names_files_that_there_are(name: str) -> None:
+    assert [path for path in files_in(section(name)) if not path.is_file()] == []
+
+
+def test_where_to_look_names_what_these_files_define() -> None:
+    for row in section("Where to look").splitlines()[6:]:
+        _, _, files, names, _ = row.split("|")
+        text = "".join(path.read_text(encoding="utf-8") for path in files_in(files))
+        for name in re.findall(r"`(\w+)`", names):
+            assert re.search(rf"^ *(?:export )?(?:def |class |function |const )?{name}\b", text, re.MULTILINE), (
+                files,
+                name,
+            )
+
+
+def section(name: str) -> str:
+    """A section of the document of the architecture."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
-    section = text[text.index("## A walk of one reward") : text.index("## Identity")]
-    assert [path for path in files_in(section) if not path.is_file()] == []
+    return re.split(r"^## ", text[text.index(f"## {name}\n") + 3 :], maxsplit=1, flags=re.MULTILINE)[0].rstrip()
 
 
 def files_in(text: str) -> list[Path]:
     """The files that a text names, as paths."""
     files = set(re.findall(r"`([\w./]+\.(?:py|tsx?))`", text))
-    return [ROOT / file if file.startswith("web/") else ROOT / "src/rolloupe" / file for file in sorted(files)]
+    return [
+        ROOT / file if file.startswith(("web/", "tools/")) else ROOT / "src/rolloupe" / file for file in sorted(files)
+    ]
 
 
 def test_every_page_is_in_the_navigation_of_the_site() -> None:

@@ -33,8 +33,8 @@ VOLATILE = {
 VERSIONS = re.compile(r"rolloupe VERSION, python .*")
 """What `rolloupe doctor` prints of this machine."""
 
-ROUNDED = 1e-12
-"""Relative: sums of several threads end in other digits, as each adds the same numbers in another order."""
+ROUNDED = 1e-10
+"""Relative: threads add the same numbers in another order, and processors round logarithms differently."""
 SIGNIFICANT = 6
 """Digits of the numbers that agents are answered: the last one may differ where the sum lies between two."""
 

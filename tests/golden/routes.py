@@ -1,15 +1,20 @@
 """What the server answers: every route, of every run."""
 
+import csv
 import json
+import re
+from io import StringIO
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+import numpy as np
+
 from rolloupe.index import Library
 from rolloupe.server.app import GET, POST, RUN, App
 from rolloupe.server.endpoints import question_routes
-from tests.golden.frozen import LARGEST, LIKE_ANOTHER, Answers, digest, plain
-from tests.server.support import BEARER, WRITE, Answer, ask, get, report_data, served
+from tests.golden.frozen import LARGEST, LIKE_ANOTHER, SIGNIFICANT, Answers, digest, plain
+from tests.server.support import BEARER, WRITE, Answer, ask, decoded, get, report_data, served
 
 UNASKED = {"/api/events", "/api/cache/stats", "/api/cache/clear", "/api/state"}
 """A stream without an end, figures of the process, and what changes the state: tests of their own ask these."""
@@ -17,6 +22,9 @@ LISTED = 12
 """Samples of a page."""
 OF_EACH = 2
 """Splits of a run: one to train on, and one evaluation."""
+NUMBER = re.compile(r"-?\d*\.\d+(e[-+]?\d+)?")
+NOISE = 1e-5
+"""Differences of computed numbers below this are rounding alone."""
 
 
 class Asked:
@@ -50,8 +58,12 @@ class Asked:
             found = plain(_searched([json.loads(line) for line in answer.body.splitlines()]), self.folder)
         elif kind.startswith("text/html"):
             found = plain(report_data(answer.body), self.folder)
+        elif kind.startswith("text/csv"):
+            found = plain(_cells(answer.body.decode("utf-8-sig")), self.folder)
         elif kind.startswith("text/"):
             found = plain(answer.body.decode(), self.folder)
+        elif answer.body.startswith(b"RLTK"):
+            found = plain(_tokens(answer.body), self.folder)
         elif "attachment" in answer.headers.get("content-disposition", ""):
             found = digest(answer.body) if kind != "application/vnd.apache.parquet" else "a table"
         self.answers[asked] = [answer.status, kind, found]
@@ -64,6 +76,34 @@ def _searched(events: list[Any]) -> Any:
         return events
     hits = [hit for event in events for hit in event["hits"]]
     return {"hits": hits, "end": events[-1] | {"hits": [], "found_since": []}}
+
+
+def _cells(text: str) -> list[list[float | str]]:
+    """The cells of a table, numbers in `SIGNIFICANT` digits."""
+    return [[_rounded(cell) if NUMBER.fullmatch(cell) else cell for cell in row] for row in csv.reader(StringIO(text))]
+
+
+def _tokens(body: bytes) -> Any:
+    """The header of token arrays, their bytes as a digest, and sums of numbers.
+
+    The last digits of logarithms depend on the processor.
+    """
+    header, arrays = decoded(body)
+    sums: dict[str, Any] = {}
+    for (kind, series), array in arrays.items():
+        name = f"{kind} {series}"
+        if array.dtype.kind != "f":
+            sums[name] = digest(array.tobytes())
+            continue
+        sizes = np.nan_to_num(np.where(np.abs(array) < NOISE, 0, np.abs(array)), posinf=0)
+        places = np.arange(1, len(array) + 1)
+        numbers = (sizes.sum(), sizes @ places, np.maximum(array, 0)[sizes > 0].sum())
+        sums[name] = [int(np.isnan(array).sum()), *(_rounded(float(number)) for number in numbers)]
+    return [header, sums]
+
+
+def _rounded(number: float | str) -> float:
+    return float(f"{float(number):.{SIGNIFICANT}g}")
 
 
 def answers_of(library: Library, folder: Path, *, is_whole: bool) -> Answers:

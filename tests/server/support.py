@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote, unquote
 
+import numpy as np
+from numpy.typing import NDArray
+
 from rolloupe.index import Library
 from rolloupe.server.app import App
 from rolloupe.server.settings import Settings
@@ -146,3 +149,25 @@ def report_data(body: bytes) -> dict[str, Any]:
         else:
             samples[-1]["reply"]["turns"] += part["turns"]
     return {**above, "samples": samples}
+
+
+class Decoded(NamedTuple):
+    """The header of an answer, and its arrays by kind and name."""
+
+    header: dict[str, Any]
+    arrays: dict[tuple[str, str], NDArray[Any]]
+
+
+def decoded(body: bytes) -> Decoded:
+    """Read an answer as docs/tokens-wire.md describes it."""
+    assert body[:8] == b"RLTK\x02\0\0\0"
+    end = 16 + int.from_bytes(body[8:16], "little")
+    header = json.loads(body[16:end])
+    arrays, last = {}, 0
+    for one in header["arrays"]:
+        assert (end + one["offset"]) % 8 == 0 and one["offset"] == last
+        values = np.frombuffer(body, f"<{one['dtype']}", one["length"], end + one["offset"])
+        arrays[one["kind"], one["name"]] = values
+        last = -(-(one["offset"] + values.nbytes) // 8) * 8
+    assert len(body) == end + last
+    return Decoded(header, arrays)

@@ -1,12 +1,11 @@
 """A page of tokens in bytes: the golden file that the browser's decoder is tested on, and what a route answers."""
 
-import json
 import math
 import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode
 
 import numpy as np
@@ -22,32 +21,10 @@ from rolloupe.record import Recorder
 from rolloupe.server.app import App
 from rolloupe.wire import token_bytes
 from tests.index.support import eventually
-from tests.server.support import BEARER, Answer, ask, get, lines, opened, row, run_path, served
+from tests.server.support import BEARER, Answer, ask, decoded, get, lines, opened, row, run_path, served
 
 GOLDEN = Path(__file__).parents[1] / "data/wire/tokens.bin"
 LONG = 131_072
-
-
-class Decoded(NamedTuple):
-    """The header of an answer, and its arrays by kind and name."""
-
-    header: dict[str, Any]
-    arrays: dict[tuple[str, str], NDArray[Any]]
-
-
-def decoded(body: bytes) -> Decoded:
-    """Read an answer as docs/tokens-wire.md describes it."""
-    assert body[:8] == b"RLTK\x02\0\0\0"
-    end = 16 + int.from_bytes(body[8:16], "little")
-    header = json.loads(body[16:end])
-    arrays, last = {}, 0
-    for one in header["arrays"]:
-        assert (end + one["offset"]) % 8 == 0 and one["offset"] == last
-        values = np.frombuffer(body, f"<{one['dtype']}", one["length"], end + one["offset"])
-        arrays[one["kind"], one["name"]] = values
-        last = -(-(one["offset"] + values.nbytes) // 8) * 8
-    assert len(body) == end + last
-    return Decoded(header, arrays)
 
 
 def ints(*values: int) -> NDArray[np.int32]:
