@@ -1,5 +1,6 @@
 """Bookmarks as programs see them: `run.bookmarks()`."""
 
+import contextlib
 import gc
 import importlib
 import json
@@ -83,6 +84,17 @@ def test_plain_ids_are_read_as_all_others_are() -> None:
 
     for name in PLAIN_IDS:
         assert read(name) == read(name.replace("g", "%67").replace("a", "%61")), name
+
+
+def test_the_environment_names_the_place_of_marks_for_programs_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, index, kept = run_with_uids(tmp_path / "run"), tmp_path / "index", tmp_path / "state"
+    monkeypatch.setenv("ROLLOUPE_STATE_DIR", str(kept))
+    with rolloupe.open(folder, index_dir=index) as runs, contextlib.closing(State(kept)) as state:
+        change = Change(kind="sample", name="train/0/g/1", value=SampleMark(bookmarked=True), seen=0)
+        state.write(change, runs[0].indexed())
+        assert [bookmark.id for bookmark in runs.bookmarks()] == ["train/0/g/1"]
 
 
 def test_what_was_marked_in_the_page_is_read_here(tmp_path: Path) -> None:

@@ -95,7 +95,10 @@ def test_every_face_asks_a_declared_question(counts: Question, tmp_path: Path) -
 def test_what_is_no_question_is_refused(tmp_path: Path) -> None:
     relax_run(tmp_path / "run")
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
-        for asked, said in ((Query(), "is no question; there are: brief, findings"), ("guesses", "is no question")):
+        for asked, said in (
+            (Query(), "is not a question; choose one of: brief, findings"),
+            ("guesses", "is not a question"),
+        ):
             with pytest.raises(BadQuery, match=said):
                 runs.only().ask(asked)
         with pytest.raises(BadQuery, match=r"gradient: Expected `int` >= 0 - at `\$.bins`"):

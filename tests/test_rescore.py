@@ -79,6 +79,17 @@ def test_steps_are_those_of_the_command_line(place: Path) -> None:
         assert [run.rescore(f"{place / 'grader.py'}:fn", steps=one).samples for one in asked] == [16, 8, 16, 8, 24]
 
 
+def test_scores_written_again_at_the_same_size_change_what_a_list_is_of(place: Path) -> None:
+    (place / "grader.py").write_text("def fn(sample):\n    return 1.0 if sample.index == '1' else 0.0\n")
+    rescored(place)
+    with opened(place) as run:
+        before = [step.stamp for step in run.indexed().snapshot().steps.values()]
+    (place / "grader.py").write_text("def fn(sample):\n    return 1.0 if sample.index == '2' else 0.0\n")
+    rescored(place)
+    with opened(place) as run:
+        assert [step.stamp for step in run.indexed().snapshot().steps.values()] != before
+
+
 def test_the_garbage_collector_is_as_before_even_after_a_grader_that_cannot_be_used(place: Path) -> None:
     before = gc.get_threshold()
     rescored(place)

@@ -31,7 +31,7 @@ class Vocabulary:
         return len(self.tokens)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text. ValueError names the first piece that is no token."""
+        """Return the ids of a text. ValueError names the first piece that is not a token."""
         found = pieces(text)
         unknown = next((piece for piece in found if piece not in self._ids), None)
         if unknown is not None:

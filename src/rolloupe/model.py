@@ -114,7 +114,7 @@ class Location(NamedTuple):
 class RowStream(Struct, frozen=True):
     """The rows of a database as a stream of bytes, each row with the same number of them.
 
-    A database changes everywhere when rows are added to it, also in a file beside it, so its own bytes tell nothing.
+    A database changes everywhere when rows are added to it, also in a file beside it: its bytes show no growth.
     """
 
     word: str

@@ -13,7 +13,7 @@ SIZES = {1: 8, 5: 4}
 
 
 class BadMessage(ValueError):
-    """Raised for bytes that are no message; its text is the reason."""
+    """Raised for bytes that are not a message; its text is the reason."""
 
 
 def fields(message: bytes, most: int = 1_000_000) -> Iterator[tuple[int, int | bytes]]:

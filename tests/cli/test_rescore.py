@@ -122,7 +122,7 @@ def test_a_grader_that_hangs_is_said(tmp_path: Path) -> None:
 
 def test_the_help_says_that_limits_are_no_sandbox() -> None:
     words = " ".join(rolloupe("rescore", "--help").out.split())
-    assert "THE LIMITS ARE NO SANDBOX. The grader runs with your rights: run only code that you trust" in words
+    assert "THE LIMITS ARE NOT A SANDBOX. The grader runs with your rights: run only code that you trust" in words
 
 
 def test_control_c_ends_the_children_and_keeps_nothing(tmp_path: Path) -> None:

@@ -280,7 +280,7 @@ def test_responses_without_a_prompt_are_a_group_for_each_record(tmp_path: Path) 
 def test_a_summary_before_the_samples_is_the_only_row_that_is_none(tmp_path: Path) -> None:
     run = followed(written(tmp_path / "run", scored_calls("x"), ".json"))
     (problem,) = [one for one in items(run) if isinstance(one, Problem)]
-    assert "no sample" in problem.reason
+    assert "not a sample" in problem.reason
 
 
 @pytest.mark.parametrize(

@@ -100,7 +100,7 @@ def test_calls_are_calls_whether_as_texts_of_json_or_not(tmp_path: Path) -> None
     write(tmp_path / "train" / "0001.jsonl", {"trajectories": [one, one]}, {"trajectories": []}, {"other": 1})
     run = only_run(tmp_path)
     *found, last = items(run)
-    assert isinstance(last, Problem) and "no group" in last.reason and len(found) == 2
+    assert isinstance(last, Problem) and "not a group" in last.reason and len(found) == 2
     (first, _) = samples(only_run(write(tmp_path / "alone.jsonl", {"trajectories": [one, one]})))
     assert [part.call.name for turn in first.turns for part in turn.parts if part.call] == ["add"]
     assert (first.row.status, first.row.metrics, first.extra) == (

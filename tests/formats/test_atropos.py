@@ -56,4 +56,4 @@ def test_strange_members_lose_no_sample(tmp_path: Path, wrong: dict[str, Any]) -
     run = only_run(tmp_path)
     assert [sample.row.reward for sample in samples(run)] == [1.0, -1.0] * 2
     (problem,) = [one for one in items(run) if isinstance(one, Problem)]
-    assert "no group" in problem.reason
+    assert "not a group" in problem.reason

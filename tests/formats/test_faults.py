@@ -26,7 +26,7 @@ from tests.formats.test_describe import section_of
 from tests.thoroughness import amount
 
 STEPS = {"iteration", "step", "rollout_id", "export_step"}
-"""A line whose step is no integer is a problem."""
+"""A line whose step is not an integer is a problem."""
 
 LOOSE = {
     "tinker": {"total_reward": 1}, "native": {"uid": "u"}, "relax": {"reward": 1}, "prime_rl": {"token_ids": [1]},
@@ -42,7 +42,7 @@ NEEDED: dict[str, set[str]] = {
     "rl_logging_board": {"prompt", "response", "reward"},
     "generic": {*USUAL["prompt"], *USUAL["response"], *USUAL["score"], "messages"},
 }
-"""An object without any of these keys is no sample of such a format, and is listed."""
+"""An object without any of these keys is not a sample of such a format, and is listed."""
 
 LISTS = ("trajectories", "completion", "responses", "traces", "trajectory_data")
 """Keys of the samples of a line, in formats whose lines hold several."""
@@ -131,12 +131,12 @@ def check_lines(name: str, content: bytes, found: list[Scanned]) -> None:
             assert item.reason and "defect" not in item.reason and " failed: " not in item.reason
             is_last = not content[span(item)[1] : stop].strip(BLANK)  # of the objects on its line
             assert item.transient == (is_last and stop == len(content))
-            is_step = "2^53" in item.reason or "is no integer" in item.reason
+            is_step = "2^53" in item.reason or "is not an integer" in item.reason
             is_step = is_step or "for one response" in item.reason or "responses, but" in item.reason
             if name in LOOSE and lines[start, stop] and not is_step:
                 record = line_reader.parse(line_reader.strip_bom(content[start:stop], start))
                 is_prompt = "a prompt without a response" in item.reason
-                assert "no sample" in item.reason and (is_prompt or not NEEDED[name] & record.keys())
+                assert "not a sample" in item.reason and (is_prompt or not NEEDED[name] & record.keys())
         else:
             line = line_reader.strip_bom(content[start:stop], start)
             assert lines[start, stop] or line_reader.pieces_in(line).objects or line_reader.parse(line) is not None

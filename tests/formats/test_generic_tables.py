@@ -269,7 +269,7 @@ def test_very_many_bad_elements_take_time_in_proportion(tmp_path: Path) -> None:
     began = time.process_time()
     found = [*rows_in(io.BytesIO(data.encode()), ".json")]
     assert time.process_time() - began < 5
-    assert "too much of the file is no JSON" in found[-1].reason and len(found) > 2_000
+    assert "too much of the file is not JSON" in found[-1].reason and len(found) > 2_000
 
 
 def test_the_beginning_of_a_file_is_read_once_for_all_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -304,11 +304,11 @@ def test_samples_in_chunks_are_as_those_in_one_member(size: int, tmp_path: Path)
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [
-        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 1, 2]]}', "no ranges"),
+        ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 1, 2]]}', "not ranges"),
         ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 99]]}', "is in no chunk"),
         ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[-5, 2]]}', "is in no chunk"),
         ("sample", b'{"id": "q1", "epoch": 1, "message_refs": [[0, 99999999999]]}', "more than 100,000 messages"),
-        ("messages_2", b'{"no": "list"}', "is no list"),
+        ("messages_2", b'{"no": "list"}', "is not a list"),
         ("metadata", b"[", "not JSON"),
     ],
 )

@@ -83,4 +83,4 @@ def test_lines_of_megatron_and_of_ray(tmp_path: Path) -> None:
     assert [(one.key.step, one.row.part, one.notes, one.extra) for one in (first, second)] == [(3, "", [], {})] * 2
     assert first.row.reward == 1.5 and first.row.metrics == {} and first.key.group == second.key.group
     (problem,) = [one for one in items(only_run(tmp_path / "b")) if isinstance(one, Problem)]
-    assert "is no integer" in problem.reason
+    assert "is not an integer" in problem.reason

@@ -112,7 +112,7 @@ def test_what_cannot_be_loaded_is_a_note_and_costs_nothing_else(site: Path, demo
     notes = {note.reason for note in found.notes if note.path == "broken 1.0"}
     assert len(notes) == 4 and all("could not be loaded" in reason for reason in notes)
     assert any("gone" in reason and "No module named 'no_such_module'" in reason for reason in notes)
-    assert any("plain" in reason and "no subclass" in reason for reason in notes)
+    assert any("plain" in reason and "not a subclass" in reason for reason in notes)
     with pytest.raises(NotRecognised, match=r"gone of broken 1\.0 could not be loaded.*Next: update or remove"):
         by_name("gone")
     assert [one.name for one in all_formats()] == [*BUILT_IN]

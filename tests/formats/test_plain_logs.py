@@ -466,7 +466,7 @@ def test_true_or_false_is_the_reward_before_a_running_share(tmp_path: Path) -> N
     rows_of_file = [{"prompt": f"q{n}", "solution": "s", "is_solved": n > 1, "acc": n / 4} for n in range(4)]
     write(tmp_path / "x.jsonl", {"prompt": "passed over", "test": "t", "acc": 0.0}, *rows_of_file)
     problem, *others = items(only_run(tmp_path))
-    assert isinstance(problem, Problem) and "no sample" in problem.reason and problem.start == 0
+    assert isinstance(problem, Problem) and "not a sample" in problem.reason and problem.start == 0
     assert [one.reward for one in others if isinstance(one, SampleRow)] == [0, 0, 1, 1]
 
 

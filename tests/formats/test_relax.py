@@ -219,4 +219,4 @@ def test_traces_of_rewards_are_no_samples(tmp_path: Path) -> None:
     found = discover([tmp_path])
     assert len(found.runs) == 1
     assert len(rows(found.runs[0])) == 1
-    assert any("no samples" in note.reason for note in found.notes)
+    assert any("not samples" in note.reason for note in found.notes)

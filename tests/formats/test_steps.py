@@ -59,7 +59,7 @@ def test_a_step_that_is_no_integer_is_a_problem_of_its_line(format: str, tmp_pat
     assert [item.step for item in found if isinstance(item, SampleRow)] == [3, 3, 3]
     problems = [item for item in found if isinstance(item, Problem)]
     assert ["step" in one.reason for one in problems] == [True] * (len(STEPS) - 3)
-    assert problems[0].reason == "step 2.5 is no integer" and problems[1].reason == "step 'x' is no integer"
+    assert problems[0].reason == "step 2.5 is not an integer" and problems[1].reason == "step 'x' is not an integer"
     lines = file.read_bytes().splitlines(keepends=True)
     assert [one.start for one in problems] == [sum(map(len, lines[:n])) for n in range(3, len(STEPS))]
 
@@ -96,4 +96,4 @@ def test_so_is_one_of_a_row_of_metrics_unless_it_is_null(files: dict[str, Any], 
     assert [(row.step, row.values["loss"]) for row in found] == [(3, 2.0), (None, 11.0)]
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         listed = [one.reason for one in runs[0].problems() if one.source == metrics]
-    assert len(listed) == len(STEPS) - 3 and listed[:2] == ["step 2.5 is no integer", "step 'x' is no integer"]
+    assert len(listed) == len(STEPS) - 3 and listed[:2] == ["step 2.5 is not an integer", "step 'x' is not an integer"]

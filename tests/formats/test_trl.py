@@ -162,7 +162,7 @@ def test_a_list_of_numbers_is_no_step(tmp_path: Path) -> None:
     steps = pa.array([[1.0, 2.0]] * 2, pa.list_(pa.float64(), 2))
     pq.write_table(pq.read_table(path).set_column(0, "step", steps), path)
     assert [one.reason for one in items(only_run(tmp_path)) if isinstance(one, Problem)] == [
-        f"row {row}: step [1.0, 2.0] is no integer" for row in range(2)
+        f"row {row}: step [1.0, 2.0] is not an integer" for row in range(2)
     ]
 
 

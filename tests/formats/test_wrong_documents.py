@@ -1,4 +1,4 @@
-"""Documents whose values have wrong types: each is read, or is a problem that is no defect of ours."""
+"""Documents whose values have wrong types: each is read, or is a problem that is not a defect of ours."""
 
 import copy
 import json

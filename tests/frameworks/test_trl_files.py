@@ -27,7 +27,7 @@ def some(completions, answer, **kwargs):  # a function that leaves out some comp
 
 
 def short(completions, log_extra, **kwargs):
-    log_extra("words", [float(len(one.split())) for one in completions])  # a column of floats, which is no reward
+    log_extra("words", [float(len(one.split())) for one in completions])  # a column of floats, which is not a reward
     return [-len(one) / 20 for one in completions]
 
 

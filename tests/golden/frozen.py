@@ -81,7 +81,7 @@ def plain(answer: Any, folder: Path) -> Any:
 
 
 def digest(body: bytes) -> str:
-    """What stands for bytes that are no text."""
+    """What stands for bytes that are not text."""
     return f"{len(body)} bytes {hashlib.blake2b(body, digest_size=8).hexdigest()}"
 
 

@@ -363,11 +363,11 @@ def test_what_another_viewer_derives_meanwhile_is_used(tmp_path: Path, monkeypat
     relax_run(tmp_path / "run", steps=8)
     write_texts, viewers = Backfill.write, []
 
-    def write_late(self: Backfill, *arguments: Any) -> bool:
+    def write_late(self: Backfill, *arguments: Any) -> None:
         viewers.append(self)
         if len(viewers) == 1:
             settled(tmp_path / "run", tmp_path / "index").close()
-        return write_texts(self, *arguments)
+        write_texts(self, *arguments)
 
     monkeypatch.setattr(Backfill, "write", write_late)
     with settled(tmp_path / "run", tmp_path / "index") as library:

@@ -3,6 +3,7 @@
 import gzip
 import os
 import shutil
+import threading
 import time
 from functools import partial
 from itertools import pairwise
@@ -12,8 +13,10 @@ import pytest
 
 from rolloupe import query
 from rolloupe.errors import SourceChanged
-from rolloupe.index import OpenRun, sources
+from rolloupe.index import OpenRun, execution, sources
+from rolloupe.index.execution import Job, JobReply, perform
 from rolloupe.index.segments import parts as grid
+from rolloupe.index.segments.kind import BackfillJob
 from rolloupe.query import SampleQuery
 from tests.index.support import (
     SteppedClock,
@@ -45,6 +48,27 @@ def test_a_new_step_shows_within_a_second(tmp_path: Path) -> None:
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         (train / "7.jsonl").write_bytes(lines([row(7, 0)]))
         assert eventually(lambda: ("train", 7) in library.runs[0].snapshot().steps) < 10.0
+
+
+def test_a_new_step_does_not_wait_for_the_texts_of_all_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs: list[Job] = []
+
+    def slowly(job: Job, ended: threading.Event) -> JobReply:
+        if isinstance(job, BackfillJob):
+            time.sleep(0.05)
+            jobs.append(job)
+        return perform(job, ended)
+
+    monkeypatch.setattr(execution, "perform", slowly)
+    monkeypatch.setattr(sources, "BUSY_POLL_S", 0.1)
+    train = relax_run(tmp_path / "run", steps=60)
+    with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
+        run = library.runs[0]
+        run.note_question()
+        eventually(lambda: len(jobs) > 1)
+        (train / "70.jsonl").write_bytes(lines([row(70, 0)]))
+        eventually(lambda: ("train", 70) in run.snapshot().steps)
+        assert len(jobs) < 50
 
 
 def test_half_a_line_is_a_problem_until_it_is_whole(tmp_path: Path) -> None:

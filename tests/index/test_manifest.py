@@ -218,7 +218,7 @@ def test_what_somebody_put_in_place_of_a_manifest_costs_only_time(tmp_path: Path
 
 
 def put(place: Path, what: str) -> None:
-    """Put something at a place that is no file of an index."""
+    """Put something at a place that is not an index file."""
     if what == "pipe":
         os.mkfifo(place)
     elif what == "endless":

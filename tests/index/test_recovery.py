@@ -7,6 +7,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +19,7 @@ from rolloupe.errors import SourceChanged, UnreadablePath
 from rolloupe.index import Library, OpenRun
 from rolloupe.index.segments.parts import table_of
 from rolloupe.index.segments.segment import has_columns
+from rolloupe.index.segments.texts import read_texts
 from tests.forks import program
 from tests.index import kills
 from tests.index.kills import kill_workers
@@ -221,6 +223,51 @@ def test_texts_that_found_no_room_are_written_once_there_is_some(
         is_full = False
         clock.until(lambda: len(list((tmp_path / "index").rglob("*.text.parquet"))) == 3)
         clock.until(lambda: run.failures(texts=True) == [] == run.problems())
+
+
+def test_texts_that_could_not_be_read_for_a_moment_are_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from rolloupe.formats.relax import Relax
+    from rolloupe.index import run_indexer
+
+    scan, scans, is_ill = Relax.scan, [0], True
+
+    def scan_if_well(*asked: Any) -> Any:
+        scans[0] += 1
+        if is_ill and scans[0] > 3:
+            raise OSError(errno.EIO, "no answer", asked[2].path)
+        return scan(*asked)
+
+    monkeypatch.setattr(Relax, "scan", scan_if_well)
+    clock = SteppedClock()
+    relax_run(tmp_path / "run", steps=3)
+    with settled(tmp_path / "run", tmp_path / "index", follow=True, clock=clock) as library:
+        run = library.runs[0]
+        assert "no answer" in str(run.failures(texts=True))
+        is_ill = False
+        clock.pass_by(3 * run_indexer.RETRY_S)
+        clock.until(lambda: run.failures(texts=True) == [])
+        assert len(list((tmp_path / "index").rglob("*.text.parquet"))) == 3
+
+
+def test_a_file_of_the_index_that_is_out_of_reach_for_a_moment_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    relax_run(tmp_path / "run", steps=1)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        run, before = library.runs[0], contents(tmp_path / "index")
+        (piece,) = run.snapshot().holding()
+        assert piece.path is not None
+        with monkeypatch.context() as patch:
+            patch.setattr(pq, "ParquetFile", out_of_reach)
+            assert len([*read_texts(run.info, next(iter(run.sources.all().values())).source, piece, ["response"])]) > 0
+            assert not run.heal([piece.path])
+        assert contents(tmp_path / "index") == before
+
+
+def out_of_reach(*_: object) -> None:
+    raise OSError(errno.EMFILE, "no descriptor is free")
 
 
 def test_a_part_that_failed_is_not_forgotten_while_the_texts_are_written(

@@ -168,7 +168,7 @@ def _optimizer(shape: Shape) -> Iterator[tuple[str, History]]:
 
 
 def _of_environments(shape: Shape) -> Iterator[tuple[str, History]]:
-    """Means that are no number at the steps without a sample of an environment; a metric that never is one."""
+    """Means that are not a number at the steps without a sample of an environment; a metric that never is one."""
     for name in ("env/code/reward", "rewards/format_reward/mean", "env/code/turns"):
         has = shape.random.random(shape.length) < shape.between(0.5, 0.99)
         yield f"trainer {name}", _logged(shape, np.where(has, 0.5 + shape.noise(0.1), np.nan))

@@ -100,7 +100,9 @@ def test_one_part_or_none_is_said_in_words(tmp_path: Path) -> None:
     assert "one part only" in found.note and len(found.parts) == 1
     rows = [row(0, 0, response="a", reward=1.0)]
     run = run_of(tmp_path / "few", [rows])
-    assert run.parts(env="\udcff").note == "No sample with a reward is indexed.", "bytes of a terminal that are no text"
+    assert run.parts(env="\udcff").note == "No sample with a reward is indexed.", (
+        "bytes of a terminal that are not text"
+    )
     few = run.parts()
     assert few.parts[0].text == "reward: each sample is alone in its group, without siblings"
 

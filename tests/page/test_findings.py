@@ -61,7 +61,7 @@ def test_a_finding_opens_its_samples_with_marks_and_is_set_aside(page: Page, hac
         eventually(lambda: page.evaluate(MARKED) and {*page.evaluate(MARKED)} <= {*marked})
         page.go_back()
 
-        # what is no hack counts no longer, in any window
+        # what is not a hack counts no longer, in any window
         card.get_by_role("button", name="Not a hack").click()
         page.get_by_role("textbox", name="Why it is not a hack").fill("The prompt asks for it")
         page.get_by_role("textbox", name="Your name").fill("Ada")

@@ -117,6 +117,14 @@ def test_tensors_and_scalars_of_other_libraries_are_taken(tmp_path: Path) -> Non
     assert series(run.sample("train/1/g/1")) == {"a": [3.0], "b": [1.0]}
 
 
+@pytest.mark.parametrize("whole", ["score", "Total", "overall", "total_reward"])
+def test_the_whole_among_parts_of_a_reward_is_what_readers_take_for_it(whole: str, tmp_path: Path) -> None:
+    with recorder(tmp_path / "run") as record:
+        record.sample(step=1, prompt="p", response="r", reward={"format": 0.5, whole: 1.5})
+    (sample,) = opened(tmp_path / "run").samples()
+    assert (sample.reward, sample.metrics["reward.format"]) == (1.5, 0.5)
+
+
 def test_what_failed_and_evaluations_are_samples(tmp_path: Path) -> None:
     with recorder(tmp_path / "run") as record:
         record.error(step=1, error=TimeoutError("the tool did not answer"), group="g", prompt="p")

@@ -41,7 +41,7 @@ class Built(NamedTuple):
     decode: Callable[[Sequence[int]], str]
     size: int
     byte_tokens: range = range(0)
-    """Tokens of single bytes that the library decodes in another way where they are no UTF-8."""
+    """Tokens of single bytes that the library decodes in another way where they are not UTF-8."""
     data: bytes = b""
     """Its file."""
 

@@ -129,7 +129,7 @@ async def outlives_one_cell(me: Driver) -> bool:
 
 
 def screens(kind: type[Any]) -> set[type]:
-    """Every screen of the terminal that is no mere base of others."""
+    """Every screen of the terminal that is not a mere base of others."""
     below = {one for child in kind.__subclasses__() for one in screens(child)}
     return below or ({kind} if kind.__module__.startswith("rolloupe.") else set())
 

@@ -132,7 +132,7 @@ def open(  # noqa: A001 - users call it as rolloupe.open
             CSV or as JSON lines; those in the folder of a run are found by themselves.
         metrics_step: the metric that holds the step in such files, or "tracker" for the tracker's own count.
         index_dir: a folder for the index, instead of the user's cache directory.
-        state_dir: a folder for bookmarks and notes, instead of the user's data directory.
+        state_dir: a folder for bookmarks and notes, instead of `ROLLOUPE_STATE_DIR` or the user's data directory.
         follow: keep reading files that grow; otherwise each file is read once.
         follow_symlinks: follow links that lead out of `path`.
         wait: wait with each answer until the run is indexed; if False, answers cover only what is indexed so far.

@@ -118,7 +118,9 @@ def run(far: FarCommand) -> int:
     if far.command.name != "view":
         return _print(far, ("stdout", "stderr"))
     if far.values.get("host"):
-        raise BadQuery("--host is for runs on this machine; the page of a run elsewhere is for this machine alone")
+        raise BadQuery(
+            "--host is for runs on this machine; the page of a remote run can be opened only on this machine"
+        )
     codes = (view_there(far) for _ in range(PORTS_TRIED))
     return next((code for code in codes if code != PORT_TAKEN), PORT_TAKEN)
 

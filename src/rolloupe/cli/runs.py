@@ -1,6 +1,5 @@
 """How a command opens its runs, and says what is missing."""
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -36,7 +35,6 @@ def open_runs(place: RunPaths, *, state_dir: str | None = None, **how: Any) -> "
 
     keep_pandas_out()
     notices.listen(complain)
-    state_dir = state_dir or os.environ.get("ROLLOUPE_STATE_DIR")
     paths = [Path(path) for path in place.paths]
     return api.runs_at(paths, index_dir=place.index_dir, reading=place.reading, state_dir=state_dir, **how)
 

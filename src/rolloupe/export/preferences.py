@@ -51,7 +51,7 @@ def _texts(reader: Reader, item: SampleItem) -> Texts | None:
 
 
 def pair_lines(pairs: Iterable[PreferencePair]) -> Iterator[bytes]:
-    """Yield pairs as lines of JSON; a reward that is no number there is null."""
+    """Yield pairs as lines of JSON; a reward that is not a number there is null."""
     for pair in pairs:
         record = pair._asdict()
         for name in ("chosen_reward", "rejected_reward"):

@@ -5,7 +5,7 @@ that a tracker wrote belongs to the run. Beside it, only curves with the name of
 `rollouts/` or the like is part of a run, and the folder around it is the folder of the run.
 
 Discovery asks the format `Curves` last, so a folder with samples never becomes a run of curves. Its rules are strict:
-names and contents must both fit, and a table of numbers in a folder of source code is no run. A tracker's run
+names and contents must both fit, and a table of numbers in a folder of source code is not a run. A tracker's run
 that lies in the folder of another run, or beside it under its name, holds the curves of that run (`hosts_of`). If it
 has samples of a split that the other run lacks, it stays a run as well: verl may log its validations to a tracker
 alone.
@@ -419,7 +419,7 @@ _OF_CODE = frozenset((
     ".git", "Cargo.toml", "__init__.py", "conftest.py", "go.mod", "package.json", "pyproject.toml", "setup.cfg",
     "setup.py",
 ))  # fmt: skip
-"""A folder with one of these holds source code: a table of numbers in it is no run."""
+"""A folder with one of these holds source code: a table of numbers in it is not a run."""
 _CHECKPOINT = re.compile(r"checkpoint-\d+")
 _VERL = {"step", "data"}
 """The keys of every row that verl's `file` logger writes."""

@@ -400,9 +400,8 @@ class _Walk:
     def _note_late(self, path: str, what: str) -> None:
         """Note a place that was not looked at, even beyond the limit of notes: it makes the list incomplete."""
         self.is_late = True
-        self.notes.append(
-            Note(storage.address_of(path), f"time was over: {what}. Next: name a folder below", is_late=True)
-        )
+        reason = f"time was over: {what}. Next: try again, or name a part of it"
+        self.notes.append(Note(storage.address_of(path), reason, is_late=True))
 
     def _note(self, path: str, reason: str) -> None:
         path = storage.address_of(path)

@@ -330,7 +330,7 @@ class _ChunkedList:
         left = MAX_MESSAGES
         for bounds in ranges if isinstance(ranges, list) else ():
             if not (isinstance(bounds, list) and len(bounds) == 2 and all(type(number) is int for number in bounds)):
-                raise Unusable("its message_refs are no ranges")
+                raise Unusable("its message_refs are not ranges")
             start, stop = bounds
             left -= max(0, stop - start)
             if left < 0:
@@ -350,7 +350,7 @@ class _ChunkedList:
         if self._last[0] != start:
             found = unpacked(self._members.read(f"{self._prefix}{start}.json").decode("utf-8", "replace"))
             if not isinstance(found, list):
-                raise Unusable(f"{self._prefix}{start}.json is no list")
+                raise Unusable(f"{self._prefix}{start}.json is not a list")
             self._last = start, found
         return self._last[1][number - start : number - start + 1]
 

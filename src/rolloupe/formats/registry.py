@@ -127,7 +127,7 @@ def _checked(entry: "EntryPoint", loaded: "dict[str, Format]") -> "Format":
 
     kind = entry.load()
     if not (isinstance(kind, type) and issubclass(kind, Format)):
-        raise TypeError(f"{entry.value} is no subclass of rolloupe.formats.Format")
+        raise TypeError(f"{entry.value} is not a subclass of rolloupe.formats.Format")
     instance = kind()
     if getattr(instance, "name", None) != entry.name or not isinstance(getattr(instance, "title", None), str):
         raise ValueError(f"{entry.value} must have the name {entry.name!r}, as its entry point has, and a title")

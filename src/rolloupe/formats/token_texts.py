@@ -101,7 +101,7 @@ def note_of(run: RunInfo, ids: Sequence[int], strings: Sequence[str] | None) -> 
 
 
 def ids_of(value: object) -> list[int]:
-    """Return token ids, -1 for an element that is no id; empty if the value is no list."""
+    """Return token ids, -1 for an element that is not an id; empty if the value is not a list."""
     found = tokens.read_floats(value)
     if found is None:
         return []

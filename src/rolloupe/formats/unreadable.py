@@ -51,7 +51,7 @@ _DAMAGE = {".parquet": why_no_table, ".pt": why_no_torch, ".pth": why_no_torch}
 
 _FRAMEWORKS = {
     "export_sequence_idx micro_step": "token exports of prime-rl",
-    "record_type latency_trace": "traces of Relax's reward computation, which are no samples",
+    "record_type latency_trace": "traces of Relax's reward computation, which are not samples",
     "record_type run_id": "records of RLViz, whose samples are spread over several lines",
     "record_type started_at": "records of RLViz, whose samples are spread over several lines",
 }
@@ -61,7 +61,7 @@ _BESIDE = {
     "trace_id chunk offset": "an index of prime-rl's annotations: it holds no samples",
     "trace_ids chunk offset": "an index of prime-rl's episodes: it holds no samples",
     "producer time step": "metrics of prime-rl: they hold no samples",
-    "responses_create_params": "inputs of NeMo-Gym: prompts without responses, which are no samples",
+    "responses_create_params": "inputs of NeMo-Gym: prompts without responses, which are not samples",
     "run_name git_commit model_name timestamp": "metadata of open-instruct: read with its rollouts",
     "eval/all/avg_score": "metrics of SkyRL: read with its evaluations",
     "harness trackio": "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",

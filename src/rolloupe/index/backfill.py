@@ -94,13 +94,12 @@ class Backfill:
         self.publish()
         return sorted(lacking, key=age_of, reverse=True)
 
-    def write(self, pending: Iterable[Segment], sources: Mapping[str, Source], go_on: Callable[[], bool]) -> bool:
-        """Write the kinds that pending segments lack, while there is room. False if `go_on` ends the writing."""
-        whole, folder = True, self._catalog.folder
+    def write(self, pending: Iterable[Segment], sources: Mapping[str, Source], go_on: Callable[[], bool]) -> None:
+        """Write the kinds that pending segments lack, while there is room and `go_on` returns True."""
+        folder = self._catalog.folder
         for segment in pending:
             source = sources.get(segment.meta.source)
-            whole = go_on()
-            if not whole:
+            if not go_on():
                 break
             missing = self._missing(segment)
             if not missing:  # another viewer has written them
@@ -122,7 +121,6 @@ class Backfill:
         while self._writing and go_on():
             self._land(WAIT_S)
         self.publish()
-        return whole
 
     def _budgeted(self) -> Iterator[tuple[int, Path]]:
         """The files of all segments that may be deleted, with their ages."""

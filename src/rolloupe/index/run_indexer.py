@@ -80,7 +80,7 @@ class RunIndexer:
         self._packs = Packs(self.catalog, inline(work.packed_segments), budget, self._clock)
         self._updated_s = self._turn_began_s = 0.0
         self._gave_way = threading.Event()
-        """Set if this turn ends before everything is done, because other runs wait."""
+        """Set if this turn ends before everything is done, because new records or other runs wait."""
         self._is_idle = True
         """True if the last poll found nothing to do."""
         self._news = 0
@@ -255,8 +255,8 @@ class RunIndexer:
 
     def _fetch_rest(self) -> None:
         """Fetch the later kinds that others have written, until new records wait."""
-        if self.mirror is not None and not self.mirror.fetch_rest(self.catalog.segments(), self._goes_on):
-            self._gave_way.set()
+        if self.mirror is not None:
+            self.mirror.fetch_rest(self.catalog.segments(), self._goes_on)
 
     def _write_packs(self) -> None:
         """Write missing packs, until new records wait."""
@@ -284,11 +284,11 @@ class RunIndexer:
             self._on_change()
         sources = {name: place.source for name, place in self.sources.all().items()}
         before = backfill.failures()
-        whole = backfill.write(due, sources, self._goes_on)
+        backfill.write(due, sources, self._goes_on)
         if backfill.failures() != before:
             self.scans.failed_s = self._clock.now_s()
             self.catalog.touch()
-        return whole
+        return not (self.stopped.is_set() or self._gave_way.is_set())
 
     # Shards
 
@@ -339,7 +339,7 @@ class RunIndexer:
         if self.follows and self.times.is_due:
             self.poll()
             if not self._is_idle:
-                return False
+                self._gave_way.set()
         return not (self.stopped.is_set() or self._gives_way())
 
     def _guarded(self, work: Callable[[], None]) -> None:

@@ -219,12 +219,11 @@ class Mirror:
             for batch in _batches(names):
                 self._fetch(manifest, batch)
 
-    def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> bool:
-        """Fetch the files of the later kinds, newest step first, while there is room. False if `go_on` ends it."""
+    def fetch_rest(self, segments: Collection[Segment], go_on: Callable[[], bool]) -> None:
+        """Fetch the files of the later kinds, newest step first, while there is room and `go_on` returns True."""
         began = self._clock.now_s()
         if began < self.fetch_s:
-            return True
-        whole = True
+            return
         with self._noting():
             manifest = self.shared.manifest()
             by_stem = {segment.path.stem: segment for segment in segments}
@@ -235,12 +234,9 @@ class Mirror:
             roomy = itertools.takewhile(lambda name: self._has_room(name, manifest, by_stem), large)
             for batch in itertools.chain(_batches(small), _batches(roomy)):
                 self._fetch(manifest, batch)
-                whole = go_on()
-                if not whole:
-                    break
-        if whole:
-            self.fetch_s = self._next_s(began)
-        return whole
+                if not go_on():
+                    return
+        self.fetch_s = self._next_s(began)
 
     def send(self, discarded: Collection[str], go_on: Callable[[], bool], *, now: bool) -> None:
         """Send new files, and take discarded segments out of the manifest: at intervals, or `now`."""

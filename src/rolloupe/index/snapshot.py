@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from pathlib import Path
 from typing import NamedTuple, TypeAlias, cast
+from zlib import crc32
 
 import pyarrow as pa
 from msgspec import Struct
@@ -197,7 +198,7 @@ class Assembly:
         self._update({**cast("Mapping[Owner, Segment | Piece]", segments), **dict(enumerate(tails))})
         pieces = self._pieces.values()
         annotations = [piece for piece in pieces if piece.annotates]
-        stamp = sum(piece.stop for piece in annotations)
+        stamp = sum(crc32(piece.fingerprint.contents) if piece.fingerprint else piece.stop for piece in annotations)
         steps = self._sums.copy()
         if stamp:  # the steps of annotations are unknown
             steps = {key: replace(stats, stamp=(stats.stamp + stamp) % STAMPS) for key, stats in steps.items()}

@@ -164,7 +164,7 @@ class StepSeries(NamedTuple):
 
 
 class NonFinite(float):
-    """NaN or an infinity. JSON lacks it: msgspec calls the hook of its encoder for it, as it is no plain float."""
+    """NaN or an infinity. JSON lacks it: msgspec calls the hook of its encoder for it, as it is not a plain float."""
 
 
 class LargeInteger(int):

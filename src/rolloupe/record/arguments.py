@@ -151,13 +151,15 @@ class Arguments:
         return arrays
 
     def reward(self, value: object) -> tuple[float | None, dict[str, float], dict[str, str]]:
-        """Read a reward: a number, or a mapping's `score`, `reward` or only number; its parts become metrics."""
+        """Read a reward: a number, or of a mapping what readers take for the whole; its parts become metrics."""
         if not isinstance(value, Mapping):
             return self.take("reward", number, value), {}, {}
+        from rolloupe.formats.reading.value_parsers import WHOLE
+
         parts, words = self.numbers("reward", value)
         only = next(iter(parts.values())) if len(parts) == 1 else None
-        reward = parts.get("score", parts.get("reward", only))
-        return reward, {f"reward.{key}": part for key, part in parts.items()}, words
+        whole = next((part for whole in WHOLE for key, part in parts.items() if key.lower() == whole), only)
+        return whole, {f"reward.{key}": part for key, part in parts.items()}, words
 
     def items(self, what: str, values: object) -> Iterable[tuple[Any, Any]]:
         """Return the items of a dict; any other value has none."""

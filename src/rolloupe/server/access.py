@@ -145,13 +145,13 @@ Source: `Default_Ignorable_Code_Point` of Unicode, without the characters of for
 def _known_name(name: str) -> str:
     """Return the name of a person in the file. Raises `BadQuery` for a name that no sender can have."""
     if has_unseen(name):
-        raise BadQuery(f"the name {name!r} has a space or a character that cannot be seen; write it again")
+        raise BadQuery(f"the name {name!r} contains a space or an invisible character; type it again")
     return composed(name)
 
 
 def _role(word: str, place: str) -> Role:
     if word not in ROLES:
-        raise BadQuery(f"{place} = {word!r} is no role; there are {', '.join(ROLES)}")
+        raise BadQuery(f"{place} = {word!r} is not a role; there are {', '.join(ROLES)}")
     return ROLES[word]
 
 

@@ -46,7 +46,7 @@ class Gone(RolloupeError):
     """Raised for a request whose client has closed the connection."""
 
     def __init__(self) -> None:
-        super().__init__("nobody waits for the answer")
+        super().__init__("nobody is waiting for the answer")
 
 
 class StepInputs(NamedTuple):

@@ -58,7 +58,7 @@ class Person(NamedTuple):
     def require(self, role: str) -> None:
         """Raise `Forbidden` without this role."""
         if self.role < ROLES[role]:
-            raise Forbidden(f"this takes the role {role}; {self.name} is {self.role.name.lower()}")
+            raise Forbidden(f"this needs the role {role}; {self.name} is {self.role.name.lower()}")
 
     def may_see(self, paths: Iterable[str]) -> bool:
         """True if the person may see what lies at these places."""

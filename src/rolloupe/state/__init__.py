@@ -7,6 +7,7 @@ that cannot be written to the file raises.
 """
 
 import contextlib
+import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -51,7 +52,7 @@ DECODERS = {kind: msgspec.json.Decoder(value) for kind, value in records.KINDS.i
 
 def default_folder() -> Path:
     """The user's folder for data that programs must not lose."""
-    return Path(platformdirs.user_data_dir("rolloupe", appauthor=False))
+    return Path(os.environ.get("ROLLOUPE_STATE_DIR") or platformdirs.user_data_dir("rolloupe", appauthor=False))
 
 
 class ItemPage(NamedTuple):
@@ -213,10 +214,10 @@ class State:
             return records.Written(current, is_conflict=True)
         if not rows:
             if person != self.person:
-                raise BadQuery(f"{person} shares nothing of that name")
+                raise BadQuery(f"{person} shares nothing with that name")
             ((count,),) = self.file.all("SELECT count(*) FROM items WHERE person = ?", person)
             if count >= MAX_ITEMS:
-                raise BadQuery(f"{MAX_ITEMS:,} things are kept already: remove some first")
+                raise BadQuery(f"{MAX_ITEMS:,} items are already stored: remove some first")
         ((newest,),) = self.file.all(NEWEST)
         row = (change.kind, key, change.name, value, newest + 1, time.time(), person, int(change.shared))
         self.file.all(PUT_ITEM, *row)

@@ -1,4 +1,4 @@
-"""What a person decided about a run: rules that are off, findings that are no hacks."""
+"""What a person decided about a run: rules that are off, findings that are not hacks."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -12,7 +12,7 @@ from rolloupe.state import State
 RULES = ("rules", "off")
 """The page and the field of its layout that hold the rules that are off: `{"off": {RULE: REASON}}`."""
 FINDINGS = ("findings", "aside")
-"""The page and the field that hold findings that are no hacks: `{"aside": {NAME: {"why": ..., "who": ..., "since":
+"""The page and the field that hold findings that are not hacks: `{"aside": {NAME: {"why": ..., "who": ..., "since":
 ...}}}`.
 """
 
@@ -48,7 +48,7 @@ def switch_rule(state: State, run: OpenRun, rule: str, reason: str | None) -> No
 
 
 class FindingAside(Struct, frozen=True):
-    """Why a finding is no hack."""
+    """Why a finding is not a hack."""
 
     why: str = ""
     who: str = ""
@@ -61,7 +61,7 @@ class FindingAside(Struct, frozen=True):
         """The person and the day; empty if neither is known."""
         try:
             day = datetime.fromtimestamp(self.since / 1000, UTC).date().isoformat() if self.since else ""
-        except (OverflowError, ValueError, OSError):  # a number that is no time
+        except (OverflowError, ValueError, OSError):  # a number that is not a time
             day = ""
         return ", ".join(filter(None, (self.who, day)))
 

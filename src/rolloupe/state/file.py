@@ -239,7 +239,7 @@ class StateFile(Owners):
             except FAILURES as error:
                 self._check_busy(error)
                 self.trouble = f"{self.path}: {error}"
-                raise NotWritable(f"this is not kept, for the file cannot be written: {self.trouble}") from None
+                raise NotWritable(f"this was not saved, because the file cannot be written: {self.trouble}") from None
 
     def changed_elsewhere(self) -> bool:
         """True if another process changed the file since the last call, or since it was opened."""

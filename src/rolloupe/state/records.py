@@ -105,7 +105,7 @@ class Written(NamedTuple):
 def check(change: Change, person: str = "") -> None:
     """Raise `BadQuery` for a change that this person cannot store: of an unknown kind, too long, or out of range."""
     if change.shared and (not person or change.kind == "setting"):
-        raise BadQuery("a team's server alone shares marks and layouts; settings are never shared")
+        raise BadQuery("only a team's server shares marks and layouts; settings are never shared")
     if change.by not in ("", person) and not (change.shared and change.value is None):
         raise BadQuery("another person's shared items can only be removed")
     kind = KINDS.get(change.kind)
@@ -114,7 +114,7 @@ def check(change: Change, person: str = "") -> None:
     if len(change.name) > MAX_ID_CHARS or "\0" in change.name or (change.kind == "run") != (change.name == ""):
         raise BadQuery("a sample is named by its id, a setting by a name, a layout by its page, a run by nothing")
     if isinstance(change.value, RunMark) and not 0 <= change.value.colour <= COLOURS:
-        raise BadQuery(f"colours of runs go from 0 to {COLOURS}")
+        raise BadQuery(f"the colour of a run is a number from 0 to {COLOURS}")
     if isinstance(change.value, SampleMark) and change.value.judgement not in ("", *JUDGEMENTS):
         raise BadQuery(f"a judgement is {' or '.join(JUDGEMENTS)}, or empty for none")
     for field, (what, most) in TEXTS.items():

@@ -69,7 +69,7 @@ def picture(media: str) -> Picture:
         raise NotShown("its base64 is broken") from None
     kind, size = _kind(data)
     if size is None or min(size) < 1:
-        raise NotShown(f"it is not a readable {kind}" if kind else "it is no PNG, JPEG, GIF or WebP")
+        raise NotShown(f"it is not a readable {kind}" if kind else "it is not a PNG, JPEG, GIF or WebP")
     if size[0] * size[1] > MAX_PIXELS:
         raise NotShown(f"it has {size[0]:,} × {size[1]:,} pixels")
     return Picture(kind, data, *size)

@@ -117,7 +117,7 @@ def load(place: str | Path, *, download: bool = False) -> Tokenizer:
         if os.path.lexists(path):
             raise UnreadablePath(f"{path} is neither a folder nor a regular file. Next: name {KINDS}")
     except ValueError as error:  # a null byte
-        raise UnreadablePath(f"{place!r} is no path: {error}. Next: name {KINDS} or a folder that holds one") from None
+        raise UnreadablePath(f"{place!r} is not a path: {error}. Next: name {KINDS} or their folder") from None
     return load_named(str(place), download=download)
 
 
@@ -304,7 +304,7 @@ def _flat(description: object) -> Iterator[dict[str, Any]]:
     while waiting:
         described = waiting.pop()
         if not isinstance(described, dict):
-            raise BadTokenizer("its decoder is no object")
+            raise BadTokenizer("its decoder is not an object")
         if described.get("type") != "Sequence":
             yield described
             continue

@@ -37,7 +37,7 @@ Step = Callable[[bytes], bytes]
 
 
 class BadTokenizer(Exception):
-    """Raised for a file that is no tokenizer, or one that decoding does not support; its text is the reason."""
+    """Raised for a file that is not a tokenizer, or one that decoding does not support; its text is the reason."""
 
 
 class Vocabulary(Struct, frozen=True, kw_only=True):
@@ -127,7 +127,7 @@ def decode_tokens(tokenizer: Tokenizer, ids: Sequence[int]) -> list[str]:
     """Return the text that each token of a sequence adds; joined, these are the text of the whole sequence.
 
     Special tokens are kept, blanks are not tidied. A token that ends within a character adds nothing, and the one that
-    completes the character adds it. Bytes that are no UTF-8 become U+FFFD, an id outside of the vocabulary a
+    completes the character adds it. Bytes that are not UTF-8 become U+FFFD, an id outside of the vocabulary a
     placeholder. Takes time in proportion to the number of tokens.
     """
     if not ids:

@@ -165,7 +165,7 @@ class AlignedArrays(NamedTuple):
 
 
 class UnpaddedSpan(NamedTuple):
-    """The tokens from `start` to `stop`: those of a list that are no padding."""
+    """The tokens from `start` to `stop`: those of a list that are not padding."""
 
     start: int
     stop: int
@@ -182,7 +182,7 @@ def inner(value: object) -> object:
 
 
 def read_mask(value: object) -> Floats | None:
-    """Return a mask as float64, shape (T,), NaN for an element that is no flag; None if it is not a list of flags.
+    """Return a mask as float64, shape (T,), NaN for an element that is not a flag; None if it is not a list of flags.
 
     Flags are numbers, true and false, or texts of these.
     """
@@ -197,7 +197,7 @@ def read_mask(value: object) -> Floats | None:
 
 
 def unpadded(pieces: Sequence[object], masks: Mapping[str, Floats]) -> UnpaddedSpan:
-    """Return which ids or strings of tokens are no padding, by the masks that have a flag for each of them.
+    """Return which ids or strings of tokens are not padding, by the masks that have a flag for each of them.
 
     Padding is one repeated token at either end, outside of every mask; a text must also look like a special token. At
     the end, a single token is enough, as every answer ends before it; at the beginning, it may belong to a prompt.

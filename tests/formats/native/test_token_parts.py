@@ -105,7 +105,7 @@ def test_a_mask_of_truths_hides_values_and_columns_of_texts_are_named(tmp_path: 
     pq.write_table(table, path)
     info = only_run(tmp_path / "run")
     (sample,) = samples(info)
-    assert [note for note in sample.notes if "no lists of numbers: tags" in note]
+    assert [note for note in sample.notes if "not lists of numbers: tags" in note]
     (source,) = (one for one in by_name(info.format).sources(info) if one.name == sample.locator.source)
     (found,) = by_name(info.format).token_arrays(info, source, [sample.locator])
     assert isinstance(found, SampleTokens)

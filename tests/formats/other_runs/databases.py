@@ -78,7 +78,7 @@ def trackio_0_20_with_a_table_of_trl(folder: Path) -> None:
 
 @case(Holds("trackio", 3, 12, 0.75))
 def trackio_of_slime_with_rewards_as_objects_and_none(folder: Path) -> None:
-    """Keys of slime; a reward that is an object, one that is none, one that is no number."""
+    """Keys of slime; a reward that is an object, one that is none, one that is not a number."""
     rewards = [{"score": 1.0, "format": 0.5}, 0.5, None, "NaN"]
     traces = []
     for n, (prompt, sample) in enumerate(places()):

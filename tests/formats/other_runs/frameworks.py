@@ -56,7 +56,7 @@ def of_gym(prompt: int, sample: int, **more: Any) -> dict[str, Any]:
 
 @case(Holds("nemo_gym", 3, 12))
 def nemo_gym_with_a_new_environment(folder: Path) -> None:
-    """Keys of an environment at the top, files beside that are no rollouts."""
+    """Keys of an environment at the top, files beside that are not rollouts."""
     rows = [of_gym(*one, num_steps=3, verdict="ok", agent_ref={"name": "a"}) for one in places()]
     lines(folder / "out/my_rollouts.jsonl", rows)
     asked_only = [{"responses_create_params": {"input": "q"}, "_ng_task_index": 0, "_ng_rollout_index": 0}]

@@ -38,7 +38,7 @@ def verl_fork_with_feedback_and_steps(folder: Path) -> None:
 
 @case(Holds("verl", 3, 12, 1.0))
 def verl_with_scores_that_are_nan(folder: Path) -> None:
-    """Half of the scores are no numbers."""
+    """Half of the scores are not numbers."""
     rows = [row | {"score": 1.0 if number % 2 else float("nan")} for number, row in enumerate(of_verl(3, gts="4"))]
     lines(folder / "rollout/3.jsonl", rows)
 

@@ -205,7 +205,7 @@ def test_failures_without_messages_are_samples_too(tmp_path: Path) -> None:
         {"traces": "odd"}, {"other": 1},
     )  # fmt: skip
     *found, problem = items(only_run(tmp_path))
-    assert isinstance(problem, Problem) and "no sample" in problem.reason
+    assert isinstance(problem, Problem) and "not a sample" in problem.reason
     assert [(r.status, r.status_raw) for r in found[:2] if isinstance(r, SampleRow)] == [("error", "SandboxError")] * 2
     first = samples(only_run(tmp_path))[0]
     assert first.notes == ["error: SandboxError: no\nsandbox", "an episode without traces"]

@@ -61,7 +61,7 @@ ANY: dict[str, tuple[Callable[[bytes], bytes], str]] = {
 TABLES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "cut in half": (lambda good: good[: len(good) // 2], "cut off, or still being written"),
     "cut within its footer": (lambda good: good[:-20], "cut off, or still being written"),
-    "with something behind it": (lambda good: good + b"junk", "its last bytes are no end of a Parquet file"),
+    "with something behind it": (lambda good: good + b"junk", "its last bytes are not the end of a Parquet file"),
     "encrypted": (lambda good: good[:-4] + b"PARE", "an encrypted Parquet file"),
     "of a long footer": (lambda good: good[:-8] + b"\xff\xff\xff\x7fPAR1", "its end claims a footer of 2,147,483,647"),
     "of a garbled footer": (lambda good: good[:-300] + GARBAGE[:292] + good[-8:], "damaged"),

@@ -40,7 +40,7 @@ class Plank(ParquetFormat):
 
     def row(self, source, record, start, length):
         if record.get("reply") is None:
-            raise Unusable("a row without a reply is no sample")
+            raise Unusable("a row without a reply is not a sample")
         return SampleRow(
             split="train", step=step_of(record.get("step")) or 0,
             group=parsers.digest(parsers.joined(record.get("ask"))),
@@ -153,7 +153,7 @@ def test_a_file_without_its_end_waits_for_it(tmp_path: Path) -> None:
     run = only_run(path.parent)
     path.write_bytes(held[: len(held) // 2])
     (problem,) = items(run)
-    assert isinstance(problem, Problem) and problem.transient and "no end of a Parquet file" in problem.reason
+    assert isinstance(problem, Problem) and problem.transient and "not the end of a Parquet file" in problem.reason
     path.write_bytes(held)
     assert len(rows(run)) == 64
 
@@ -164,7 +164,7 @@ def test_a_row_that_is_no_sample_is_a_problem_with_its_number(tmp_path: Path) ->
     pq.write_table(some, tmp_path / "run/0.parquet", row_group_size=8)
     found = items(only_run(tmp_path / "run"))
     (problem,) = [item for item in found if isinstance(item, Problem)]
-    assert problem.reason == "row 12: a row without a reply is no sample" and not problem.transient
+    assert problem.reason == "row 12: a row without a reply is not a sample" and not problem.transient
     assert sum(isinstance(item, SampleRow) for item in found) == 19
 
 

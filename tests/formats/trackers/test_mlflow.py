@@ -128,7 +128,7 @@ def test_traces_of_own_code_are_samples_of_the_run_they_were_logged_in(tmp_path:
     with rolloupe.open(path, index_dir=tmp_path / "index") as runs:
         curves = {run.name: [row.values for row in run.metric_rows()] for run in runs}
         assert curves["numbers"] == [{"loss": 0.25}] and curves["try"] == [{"loss": 0.5}]
-    assert len(rows(found["grpo-a"])) == 8, "the spans around verl's agent loops are no samples"
+    assert len(rows(found["grpo-a"])) == 8, "the spans around verl's agent loops are not samples"
 
 
 def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
     assert [*found] == ["grpo-a", "grpo-b", "other"]
     (second, problem) = items(found["grpo-b"])
     assert (str(second.key), second.reward) == ("eval/validation/4/3/1", 0.5)  # type: ignore[union-attr]
-    assert isinstance(problem, Problem) and "no sample" in problem.reason
+    assert isinstance(problem, Problem) and "not a sample" in problem.reason
     (third,) = rows(found["other"])
     assert (third.status, third.response, third.reward != third.reward) == ("error", "c", True)
     (before,) = by_name("mlflow").sources(found["other"])

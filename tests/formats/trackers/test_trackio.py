@@ -206,7 +206,7 @@ def test_steps_and_splits_and_what_is_no_sample(project: Any) -> None:
     ]  # fmt: skip
     assert found[1].reward != found[1].reward and found[2].reward is None and found[3].reward == 0.75
     assert [item.reason for item in items(run) if isinstance(item, Problem)] == [
-        "a trace without messages is no sample"
+        "a trace without messages is not a sample"
     ]
 
 

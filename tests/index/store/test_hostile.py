@@ -115,7 +115,7 @@ def test_a_damaged_manifest_is_named_and_replaced(shared: Shared, data: bytes, m
     damaged = [(not run.manifest().files, run.is_damaged)]
     obstore.delete(shared.store, f"{shared.run.key}/manifest")
     damaged.append((not run.manifest().files, run.is_damaged))
-    assert damaged == [(True, True), (True, False)], "none is no damage"
+    assert damaged == [(True, True), (True, False)], "none is not damage"
     shared.write(data)
     with shared.opened("writer") as library:
         assert not library.runs[0].problems() and not library.runs[0].unsent

@@ -35,7 +35,7 @@ else:
 DATA = Path(__file__).parents[2] / "data"
 
 TEXTS = ("split", "step", "group", "env", "status", "discarded")
-"""The columns of a row that are no metrics; where `group` is there, samples of one are answers to one prompt."""
+"""The columns of a row that are not metrics; where `group` is there, samples of one are answers to one prompt."""
 
 
 def lines(path: Path) -> list[Row]:

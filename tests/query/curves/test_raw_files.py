@@ -286,7 +286,7 @@ OF_EXPORTS = {
 
 
 def tokens_of_exports(run: Path) -> Iterator[tuple[int, str, list[float]]]:
-    """Outside the loss mask are no values."""
+    """Outside the loss mask are not values."""
     for path in sorted(run.glob("token_exports/step_*/rank_*.jsonl")):
         for one in lines(path):
             for name, own in OF_EXPORTS.items():

@@ -55,6 +55,12 @@ def test_distributions_and_quantiles_equal_those_of_all_samples(name: str, demo_
                     assert curve.values.tolist() == pytest.approx(expected_quantiles)
 
 
+@pytest.mark.parametrize(("low", "high"), [(1.7e9, 1.7e9 + 0.05), (1.7e12, 1.7e12 + 100), (0.1, 0.7)])
+def test_the_edges_of_bins_differ(low: float, high: float) -> None:
+    edges = bins_of(low, high).edges
+    assert len({*edges}) == len(edges) and all(len(repr(edge)) < 18 for edge in edges)
+
+
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=40), st.booleans())
 def test_each_value_is_in_its_bin(values: list[float], whole: bool) -> None:
     low, high = min(values), max(values)

@@ -63,6 +63,11 @@ def test_of_many_segments_some_packed_each_has_its_own_samples(tmp_path: Path, m
         path.unlink()
         page = query.samples(run, SampleQuery(where=conditions("not token t0")))
         assert page.pending == 3
+        asked = [
+            SampleQuery(step_min=step, step_max=step, where=conditions("not token t0"))
+            for _, step in run.snapshot().steps
+        ]
+        assert sum(query.samples(run, of_step).pending for of_step in asked) == 3
 
 
 def test_hostile_strings_are_found_and_nothing_else(tmp_path: Path) -> None:

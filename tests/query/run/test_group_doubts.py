@@ -35,7 +35,7 @@ def chat(item: int, n: int) -> list[dict[str, str]]:
 
 
 DOUBTED: dict[str, tuple[str, Rows]] = {
-    "a kind of task is no group": (
+    "a kind of task is not a group": (
         "prompt", four_by_four(lambda i, n: {"task_id": "math", "prompt": f"What is {i}?", "response": f"{i} {n}"})),
     "an id that begins anew for each data set": (
         "prompt", four_by_four(lambda i, n: {"problem_id": i % 2, "question": f"{i}?", "completion": f"{i} {n}"})),

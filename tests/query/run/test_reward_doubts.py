@@ -40,11 +40,11 @@ def test_doctor_and_ls_say_why_there_is_no_reward(tmp_path: Path, monkeypatch: p
     run = write(tmp_path / "run/log.jsonl", *rows)
     place = (run, "--index-dir", tmp_path / "index", "--map", "reward=letter")
     said = command("doctor", *place).out
-    assert "rewards: 2 samples have a text in place of a reward, which is no number; the first is “" in said
+    assert "rewards: 2 samples have a text instead of a reward, and it is not a number; the first is “" in said
     assert "no problems: every record was read, but 3 samples had no finite reward" in said
     assert "1 file of JSON lines, read as --map or --format says" in said
     listed = command("ls", *place).out
-    assert "run: 2 samples have a text in place of a reward" in listed and "\x1b" not in listed
+    assert "run: 2 samples have a text instead of a reward" in listed and "\x1b" not in listed
     (found,) = command("doctor", *place, "--json").json["runs"]
     assert len(found["reward_doubts"]) == 1
 

@@ -124,7 +124,7 @@ def test_files_that_a_person_names_and_the_step_to_read_them_by(run_folder: Path
     )
     rows, (source,) = read(run_folder, metrics=[lines])
     assert rows[2]["critic/score"] == 1.5 and rows[3]["a/b"] == float("inf")
-    assert source.names == ["critic/score", "a/b"] and source.note.endswith("no JSON objects: 1")
+    assert source.names == ["critic/score", "a/b"] and source.note.endswith("not JSON objects: 1")
     state = tmp_path / "trainer_state.json"
     state.write_text(
         json.dumps({"log_history": [{"step": 2, "loss": 0.25, "epoch": 0.5}, {"step": 2, "eval_loss": 1}]})
@@ -210,11 +210,11 @@ def test_a_database_of_several_runs_says_which_it_has_and_a_damaged_file_why_it_
     (run_folder / "linked.db").symlink_to(tmp_path / "p.db")
     rows, (damaged, torn, empty) = read(run_folder)
     assert empty.note == "it is empty so far"
-    assert "events.out.tfevents.1: at byte 0" in damaged.note and torn.note == "it is no run of Weights & Biases"
+    assert "events.out.tfevents.1: at byte 0" in damaged.note and torn.note == "it is not a run of Weights & Biases"
     with rolloupe.open(run_folder, index_dir=run_folder.parent / "index") as runs:
         problems = {one.source: one.reason for one in runs[0].problems()}
         assert runs[0].problem_count() == len(problems) == 2, "an empty file is none"
-    assert problems["run-x.wandb"] == "Weights & Biases: it is no run of Weights & Biases"
+    assert problems["run-x.wandb"] == "Weights & Biases: it is not a run of Weights & Biases"
     assert problems["events.out.tfevents.1"].startswith("TensorBoard: events.out.tfevents.1: at byte 0 it is damaged")
 
 

@@ -194,7 +194,7 @@ def test_addresses_that_are_none_or_hold_a_secret(address: str, said: str) -> No
 @pytest.mark.usefixtures("bucket")
 def test_what_is_set_wrongly_is_said_without_its_contents(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     said = failed("ls", "s3://bucket/run", "--endpoint", "me:secret@nowhere")
-    assert "--endpoint is no address of a server. Next: write http://HOST:PORT" in said and "secret" not in said
+    assert "--endpoint is not an address of a server. Next: write http://HOST:PORT" in said and "secret" not in said
     (tmp_path / "key.json").write_text('{"type": "secret"}')
     monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(tmp_path / "key.json"))
     monkeypatch.setenv("ROLLOUPE_ENDPOINT", "")

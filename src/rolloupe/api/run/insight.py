@@ -61,7 +61,7 @@ class RunInsight(OpenedRun):
         if isinstance(question, questions.Query):
             asked = structs.asdict(question)
         if declared is None:
-            raise BadQuery(f"{question!r} is no question; there are: {', '.join(questions.QUESTIONS)}")
+            raise BadQuery(f"{question!r} is not a question; choose one of: {', '.join(questions.QUESTIONS)}")
         run = self.indexed(derived=declared.needs == "derived")
         return declared.answer(self._judged(run) if declared.judged else run, declared.asked(asked))
 

@@ -255,7 +255,7 @@ def _record_of_run(run: RunDiagnosis) -> dict[str, Any]:
 
 
 def _print(report: Diagnosis, most: int | None) -> None:
-    show_line((f"Recognised: {counted(len(report.runs), 'run')}", "bold"))
+    show_line((f"Recognised{' in time' * bool(report.not_looked_at())}: {counted(len(report.runs), 'run')}", "bold"))
     for run in report.runs:
         _print_run(run, most)
     if report.notes:

@@ -26,7 +26,7 @@ class FindingOptions:
     """What a person decides about a finding."""
 
     not_a_hack: str | None = option(None, "Set the finding of this phrase or behaviour aside, for this run.", "PHRASE")
-    why: str = option("", "Why it is no hack.", "REASON")
+    why: str = option("", "Why it is not a hack.", "REASON")
     who: str = option("", "Who says so. Default: the person who set one aside last.")
     take_back: str | None = option(None, "Let a finding that was set aside count again.", "PHRASE")
     state_dir: str | None = option(None, **STATE_DIR)

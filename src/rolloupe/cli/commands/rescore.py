@@ -56,7 +56,7 @@ def rescore(asked: RescoreOptions, place: RunPaths) -> int:
     or a dict with a score. Reward functions of verl (compute_score) and TRL (completions, **columns) work as they are;
     so do async functions, and those with a parameter `samples`, which get the samples of a group.
 
-    THE LIMITS ARE NO SANDBOX. The grader runs with your rights: run only code that you trust. It runs in child
+    THE LIMITS ARE NOT A SANDBOX. The grader runs with your rights: run only code that you trust. It runs in child
     processes with a limit of time, memory and file size, with an empty environment, and without its output, so that
     accidents end nothing: a failure on a sample is recorded with the sample. A grader that runs out of time on 50
     samples in a row hangs: the command ends early, and keeps the scores until then.

@@ -32,7 +32,7 @@ DELIMITED = {".csv": ",;\t|", ".tsv": "\t"}
 """The possible delimiters of a table, by its suffix: the most frequent one in the header counts."""
 
 TOO_LARGE = "more than {} MiB: the rows from here on are not read"
-TOO_BROKEN = "too much of the file is no JSON: the rows from here on are not read. Next: write one object on each line"
+TOO_BROKEN = "too much of the file is not JSON: the rows from here on are not read. Next: write one object on each line"
 AS_JSON = "Next: have a JSON library write the file"
 DOUBLED = 'Next: write each quote within a cell as two (""), as csv and pandas do'
 
@@ -122,7 +122,7 @@ def _delimiter(data: bytes, ending: str) -> str:
 
 
 class _TableReader:
-    """Reads a table row by row. After text that is no CSV, it continues at a row with a cell for each column."""
+    """Reads a table row by row. After text that is not CSV, it continues at a row with a cell for each column."""
 
     def __init__(self, file: BinaryIO, ending: str, limit: int) -> None:
         csv.field_size_limit(MAX_CELL_CHARS)
@@ -195,7 +195,7 @@ class _TableReader:
             self._torn = torn._replace(start=self._start)
 
     def _recover(self, error: str) -> Generator[PlacedRow, None, bool]:
-        """Continue after the first line that is no CSV, which may be a row nevertheless; return False at the end."""
+        """Continue after the first line that is not CSV, which may be a row nevertheless; return False at the end."""
         start, reached = self._start, self._read_to
         self._file.seek(start)
         beginning = self._file.read(min(reached - start, HEAD_BYTES))
@@ -328,7 +328,7 @@ class _Cells:
         return dict.fromkeys((name for name in self._scores if name not in found), None) | found
 
     def _value(self, name: str, cell: str) -> Any:
-        """The number, truth value, JSON or printed Python list in a cell, else its text; a prompt is no number."""
+        """The number, truth value, JSON or printed Python list in a cell, else its text; a prompt is not a number."""
         if cell[0] in "[{":
             return line_reader.value_of(cell)
         if name in self._texts:
@@ -400,7 +400,7 @@ def _sizes(data: bytes, *, is_table: bool) -> Iterator[int]:
 
 
 def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
-    """Yield the objects of a document, or the rows of a table; after text that is no JSON, search for the next."""
+    """Yield the objects of a document, or the rows of a table; after text that is not JSON, search for the next."""
     names, at = _columns(data)
     columns, repeated = (names, "") if names is None else _numbered(names)
     if repeated:
@@ -439,7 +439,7 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
             budget -= _looked(error, len(data)) - at
             stop, budget = _resumed(characters, at, before, columns, budget)
             if stop == len(data):
-                reason = "the array has no end, or is no JSON from here on" if within else "no JSON from here on"
+                reason = "the array has no end, or is not JSON from here on" if within else "no JSON from here on"
                 reason = reason if budget > 0 else TOO_BROKEN
                 yield PlacedRow(at, stop, None, too_large or reason, may_grow=True)
                 return
@@ -449,7 +449,7 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
 
 
 def _resumed(characters: str, at: int, before: int, columns: list[str] | None, budget: int) -> tuple[int, int]:
-    """The next place after text that is no JSON that parses as a row, or the end; and the rest of the search budget.
+    """The next place after text that is not JSON that parses as a row, or the end; and the rest of the search budget.
 
     An object must begin with the same key as the one here, or the one `before`, which nested objects seldom do; a row
     of a table must have a cell for each column.

@@ -240,7 +240,7 @@ def _with_unscored(
 ) -> list[files.FolderEntry]:
     """Files with samples, and files beside them with more samples, such as failed tries.
 
-    Rows of the latter have the same answer keys, and a score that is no number; or the files' names differ from the
+    Rows of the latter have the same answer keys, and a score that is not a number; or the files' names differ from the
     others in numbers alone, and the rows have an answer or a score. If a person named keys or the format, the answers
     suffice.
     """

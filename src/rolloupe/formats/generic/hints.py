@@ -486,7 +486,7 @@ def _merged(groups: Sequence[list[GroupedRow]]) -> str:
         return ""
     return (
         f"{_first(several[0])} share {len(several)} of {len(places)} groups checked: their samples are "
-        f"shown together. Next: open the run with --group-by {shlex.quote(f'{of},file')}, if they are no parts of one "
+        f"shown together. Next: open the run with --group-by {shlex.quote(f'{of},file')}, if they are not parts of one "
         "log"
     )
 

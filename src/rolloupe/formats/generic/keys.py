@@ -92,7 +92,7 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
              "num n time times timestamp ts seconds ms latency duration cost temperature lr loss kl entropy advantage "
              "version year size turns turn position offset results used k diff searches option gold truth label target "
              "expected choice run attempt trial".split()}  # fmt: skip
-"""Words in the names of numbers that are no scores."""
+"""Words in the names of numbers that are not scores."""
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
 _WEAK_ROLES = ("truncated", "split", "weak_response", "weak_step", "weak_group")

@@ -63,7 +63,7 @@ class NamedRows(RecordFormat):
         record = row_tokens.with_choice(record)
         roles = self.known_roles(record)
         if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
-            raise Unusable("an object without a text or a score under a usual name is no sample")
+            raise Unusable("an object without a text or a score under a usual name is not a sample")
         reward = self._reward(roles, record)
         status = roles.status(record)
         prompt, response = roles.texts(record)
@@ -74,7 +74,7 @@ class NamedRows(RecordFormat):
             step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
         if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
-            raise Unusable("a prompt without a response, a score or a status is no sample")
+            raise Unusable("a prompt without a response, a score or a status is not a sample")
         prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
@@ -264,7 +264,7 @@ class AnyRows(NamedRows):
             raise Unusable(f"its part {locator.part!r} is gone")
         (row,) = self.rows_of(run, source, samples[number], locator.start, locator.length)
         if not isinstance(row, SampleRow):
-            raise Unusable("it is no sample")
+            raise Unusable("it is not a sample")
         return samples[number], _number(row, number) if locator.part else row
 
 

@@ -116,7 +116,7 @@ class Native(JsonlFormat):
 
     def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
-            raise Unusable("an object without uid, step, prompt, response or reward is no sample")
+            raise Unusable("an object without uid, step, prompt, response or reward is not a sample")
         reward, series = parsers.number(record.get("reward")), _facts(record)
         means = _means(record, series)
         means.pop("kl", None)  # `derived_metrics` computes it
@@ -414,7 +414,7 @@ def _add_series(run: model.RunInfo, source: str, record: Record, sample: model.S
         return
     if stored.unread:
         listed = ", ".join(name[:60] for name in stored.unread[:20])
-        sample.notes.append(f"columns of {path.name} that are no lists of numbers: {listed}")
+        sample.notes.append(f"columns of {path.name} that are not lists of numbers: {listed}")
     if stored.total > (most := tokens.most_tokens(len(stored.series))):
         sample.notes.append(f"{path.name} holds {stored.total:,} tokens of the sample: the first {most:,} are shown")
         sample.unread_tokens = stored.total - most

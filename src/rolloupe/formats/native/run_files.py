@@ -230,7 +230,7 @@ class TokenRow(NamedTuple):
     ids: NDArray[np.int64]
     series: dict[str, Floats]
     unread: list[str]
-    """Columns without a name, and columns whose value in this row is no list of numbers."""
+    """Columns without a name, and columns whose value in this row is not a list of numbers."""
     total: int
     """The number of tokens stored in the row; `ids` and `series` are cut if there are too many."""
 

@@ -331,7 +331,7 @@ class TokenColumns:
 def columns_of(record: Record) -> TokenColumns:
     """Read the columns of a record. Raises `Unusable` for a record that is not a sample."""
     if "token_ids" not in record and "tokens" not in record:
-        raise Unusable("an object without token_ids or tokens is no sample")
+        raise Unusable("an object without token_ids or tokens is not a sample")
     objects = record.get("tokens")
     if isinstance(record.get("token_ids"), list) or not isinstance(objects, list):
         return TokenColumns(record)

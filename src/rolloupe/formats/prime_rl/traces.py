@@ -87,7 +87,7 @@ class PrimeRLTraces(jsonl.JsonlFormat):
         if source.annotates:
             return [*_annotations(record, start, length)]
         if "traces" not in record:
-            raise Unusable("an object without traces is no sample")
+            raise Unusable("an object without traces is not a sample")
         branches, is_cut = episodes.branches_of(record)
         rows: list[model.Scanned] = []
         chars, of_trace = (

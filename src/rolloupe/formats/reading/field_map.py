@@ -6,7 +6,7 @@ names through a list of objects to the list of their members (`infos.r`). A lite
 included, takes precedence.
 
 Several keys joined by plus signs make a list, and so several samples: `response=chosen+rejected,reward=1+0`, where a
-number that is no key is the value. One reward may also name the better of several responses
+number that is not a key is the value. One reward may also name the better of several responses
 (`response=output_1+output_2,reward=preference`). Dialogues that begin alike (`Human: ... Assistant: ...`) have what
 comes before their last common answer as their prompt.
 """

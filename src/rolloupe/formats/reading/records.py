@@ -72,7 +72,7 @@ class RecordFormat(Format):
         )
 
     def _why_not(self, error: Exception) -> str:
-        """Return why a record is no sample: the text of `Unusable`, or of a defect, that of `failure`."""
+        """Return why a record is not a sample: the text of `Unusable`, or of a defect, that of `failure`."""
         return str(error) if isinstance(error, Unusable) else self.failure(error)
 
     def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
@@ -238,7 +238,7 @@ def step_of(value: object) -> int | None:
     step = parsers.integer(value)
     if step is None:
         shown = repr(value[:40]) if isinstance(value, str) else parsers.as_text(value)[:40]
-        raise Unusable(f"step {shown} is no integer")
+        raise Unusable(f"step {shown} is not an integer")
     return step
 
 

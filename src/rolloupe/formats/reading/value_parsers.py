@@ -220,7 +220,7 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
     """Return the step that names a file or folder: `12`, `global_step_12_evals`, `data_step12`, `gen_12`, `7_val`.
 
     A number after a word for a step counts; the number of an epoch counts only without any other. Another last number
-    may be a count or a version: it is a step only if it has leading zeros and is no date, or follows a beginning in
+    may be a count or a version: it is a step only if it has leading zeros and is not a date, or follows a beginning in
     `numbered`.
     """
     if matches := [*_STEP.finditer(name)]:
@@ -241,7 +241,7 @@ def step_in(name: str, numbered: Collection[str] = ()) -> int | None:
 
 
 def numbered_names(names: Iterable[str]) -> set[str]:
-    """Return the beginnings of names that differ only in their last number, which is no year or date."""
+    """Return the beginnings of names that differ only in their last number, which is not a year or a date."""
     bare = [match["name"] if (match := _BEFORE_SPLIT.fullmatch(name)) else name for name in names]
     matches = [
         match for name in bare if (match := _LAST_NUMBER.fullmatch(name)) and not _YEAR.fullmatch(match["number"])

@@ -26,7 +26,7 @@ def yaml_value(text: str) -> Any:
         _check_depth(text)
         value = yaml.load(text, _Loader)  # noqa: S506  # it is the safe loader with less
     except (yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"This is no readable YAML: {error}") from error
+        raise ValueError(f"this YAML cannot be read: {error}") from error
     if _size(value, {}) > MAX_VALUES:
         raise ValueError(f"This YAML has more than {MAX_VALUES:,} values when its aliases are written out.")
     return value

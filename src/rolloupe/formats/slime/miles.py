@@ -256,7 +256,7 @@ class MilesColumns(ParquetFormat):
         """Without a tokenizer the texts are the ids."""
         ids = ids_of(record.get("tokens"))
         if not ids:
-            raise Unusable("a row without tokens is no sample")
+            raise Unusable("a row without tokens is not a sample")
         response = min(parsers.count(record.get("response_length")) or 0, len(ids))
         first, step = len(ids) - response, source.step or 0
         split = source.split or "train"

@@ -129,7 +129,7 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
     """Return a sample as a row. Raises `Unusable` and `UnreadablePickle`."""
     record = dump.samples[position]
     if not isinstance(record, dict) or record.keys().isdisjoint(("tokens", "response")):
-        raise Unusable("an object without tokens or response is no sample")
+        raise Unusable("an object without tokens or response is not a sample")
     group, index = dump.name(position)
     reward = parsers.reward(dump.json(simple(record.get("reward"))))
     status, status_raw = parsers.status(_small(record.get("status")))

@@ -131,7 +131,7 @@ SUFFIX = (".jsonl",)
 
 _IDENTITY = {"group_idx", "traj_idx", "total_reward"}
 _TELLING = {"traj_idx", "total_reward", "steps", "conversation"}
-"""An object with none of these keys is no sample, even if a person asked for this format."""
+"""An object with none of these keys is not a sample, even if a person asked for this format."""
 
 
 def _split(value: object) -> str | None:
@@ -240,7 +240,7 @@ class Tinker(jsonl.JsonlFormat):
 
     def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:
         if record.keys().isdisjoint(_TELLING):
-            raise Unusable("an object without total_reward, steps or traj_idx is no sample")
+            raise Unusable("an object without total_reward, steps or traj_idx is not a sample")
         step_records = tinker_turns.steps_of(record)
         status, status_raw = tinker_turns.status(record)
         tags, named_tags = _tags(record), parsers.as_dict(record.get("named_tags"))

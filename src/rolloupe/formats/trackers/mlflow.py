@@ -161,7 +161,7 @@ def _placed(
     if samples.is_call(about):
         sample = samples.sample_of_call(about, 0)
     elif "experiment_name" in tags:
-        sample = "a call without a sample_index is no sample"
+        sample = "a call without a sample_index is not a sample"
     else:
         sample = _sample_of_trace(inputs, output, tags | {"status": about["status"]}, feedback)
     if sample is not None:

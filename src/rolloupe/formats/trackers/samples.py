@@ -111,7 +111,7 @@ class TrackerSamples(NamedRows):
         placed = self.placed_at(source, locator)
         row, logged = self.placed_item(run, source, placed), placed.sample
         if not isinstance(row, SampleRow) or isinstance(logged, str):
-            raise changed(source, locator.start, row.reason if isinstance(row, Problem) else "it is no sample")
+            raise changed(source, locator.start, row.reason if isinstance(row, Problem) else "it is not a sample")
         sample = self.sample(_with_texts(run, logged), row, locator)
         sample.notes += logged.notes
         if token_ids := logged.tokens:
@@ -355,7 +355,7 @@ def sample_of_trace(key: str, messages: Any, metadata: Any, step: int | None) ->
     if is_call(known):
         return sample_of_call(known, step)
     if not (isinstance(messages, list) and messages and all(isinstance(message, dict) for message in messages)):
-        return "a trace without messages is no sample"
+        return "a trace without messages is not a sample"
     first = text.answer_at(messages)
     record: Record = {name: value for name, value in known.items() if name not in _TAKEN}
     own_step = parsers.first(known, ("step", "global_step"), parsers.integer)

@@ -110,7 +110,7 @@ class TableFiles(TrackerSamples):
 
     @abstractmethod
     def table_rows(self, document: dict[str, Any]) -> list[Any]:
-        """Return the rows of a table as objects; empty if the document is no table."""
+        """Return the rows of a table as objects; empty if the document is not a table."""
 
     def reward_functions(self, run: RunInfo) -> RewardFunctions:  # noqa: ARG002
         return RewardFunctions()
@@ -218,7 +218,7 @@ def _document(location: Location) -> dict[str, Any]:
         raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB")
     if isinstance(document := parsed(data), dict):
         return document
-    raise ValueError("it is no table, or not complete yet")
+    raise ValueError("it is not a table, or not complete yet")
 
 
 MAX_DEPTH = 8

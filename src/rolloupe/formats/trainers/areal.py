@@ -61,7 +61,7 @@ class AReaL(OwnNames, JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if "completion" not in record:
-            raise Unusable("a line without a completion is no trajectory")
+            raise Unusable("a line without a completion is not a trajectory")
         row = super().row(source, record, start, length)
         if row.total_tokens is not None and row.prompt_tokens is not None:
             row.response_tokens = max(0, row.total_tokens - row.prompt_tokens)
@@ -82,7 +82,7 @@ class AReaL(OwnNames, JsonlFormat):
 
 
 def _segments(record: Record) -> list[dict[str, Any]]:
-    """The segments of a trajectory of several turns; empty if an entry is no segment."""
+    """The segments of a trajectory of several turns; empty if an entry is not a segment."""
     listed = parsers.as_list(record.get("segments"))
     segments = [segment for segment in parsers.dicts(listed) if isinstance(segment.get("text"), str)]
     are_whole = len(segments) == len(listed) and all(segment.get("role") in tuple(ROLES) for segment in segments)

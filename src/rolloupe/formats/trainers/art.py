@@ -176,7 +176,7 @@ def _of_group(group: Record, name: str) -> list[Record | Unusable]:
 def _members(group: Record) -> list[Any]:
     listed = group.get(TRAJECTORIES)
     if not isinstance(listed, list):
-        raise Unusable("an object without a list of trajectories is no group")
+        raise Unusable("an object without a list of trajectories is not a group")
     if len(listed) > MAX_EACH:
         raise Unusable(f"more than {MAX_EACH:,} trajectories in a group: not read")
     return listed

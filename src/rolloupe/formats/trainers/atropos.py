@@ -49,7 +49,7 @@ class Atropos(JsonlFormat):
     def rows(self, source: Source, record: Record, start: int, length: int) -> list[Scanned]:
         """See `RecordFormat`: a sample for each place in the lists."""
         if not self.fits(record):
-            raise Unusable("a line without lists of scores, tokens and masks is no group")
+            raise Unusable("a line without lists of scores, tokens and masks is not a group")
         return [self._part(source, record, start, length, number) for number in range(sample_count(record, SCORES))]
 
     def _part(self, source: Source, record: Record, start: int, length: int, number: int) -> SampleRow:

@@ -122,7 +122,7 @@ class NemoGym(NamedRows, JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if not self.fits(record):
-            raise Unusable("a line without a response is no rollout")
+            raise Unusable("a line without a response is not a rollout")
         row = super().row(source, {"score": None, **record}, start, length)
         usage = as_dict(as_dict(record.get(RESPONSE)).get("usage"))
         for key in _USAGE:
@@ -253,7 +253,7 @@ class LoggedBatches(PromptRuns):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if "rewards" not in record:
-            raise Unusable("a line without rewards is no sample")
+            raise Unusable("a line without rewards is not a sample")
         prompt, response = record["_texts"]
         ids, first = record["_ids"], record["_first"]
         filtered, agent = parsers.number(record.get("filtered_rewards")), record.get("agent_ref")

@@ -41,7 +41,7 @@ class OpenInstruct(JsonlFormat):
         return record.keys() >= _OWN
 
     def sources(self, run: RunInfo) -> list[Source]:
-        """See `Format`: without the metadata, whose number is no step."""
+        """See `Format`: without the metadata, whose number is not a step."""
         found = (source for source in super().sources(run) if not plain_name(source.name).endswith(METADATA))
         return [replace(source, step=None) for source in found]
 
@@ -59,7 +59,7 @@ class OpenInstruct(JsonlFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         if RESPONSE not in record:
-            raise Unusable("a line without response_tokens is no trace")
+            raise Unusable("a line without response_tokens is not a trace")
         prompt, response = (tokens.length(record.get(key)) or 0 for key in (PROMPT, RESPONSE))
         dataset, names = record.get("dataset"), parsers.MetricNames()
         dataset = dataset[0] if isinstance(dataset, list) and len(dataset) == 1 else dataset

@@ -56,7 +56,7 @@ def _column(record: Record) -> str:
     for column in ("responses", TRAJECTORY):
         if column in record:
             return column
-    raise Unusable("a line without columns of responses or trajectories is no dump of rollouts")
+    raise Unusable("a line without columns of responses or trajectories is not a dump of rollouts")
 
 
 def _sample_at(record: Record, number: int) -> Record:

@@ -304,7 +304,7 @@ def _state_in(state: Location) -> _State:
 
 
 def _of_other_size(listed: Sequence[Source]) -> set[str]:
-    """The files with a group size that is no multiple of the usual one; neighbouring groups may share a prompt."""
+    """The files with a group size that is not a multiple of the usual one; neighbouring groups may share a prompt."""
     sizes = {}
     for source in listed:
         repeated = Counter(Counter(leading_texts(source.location, "prompt")).values())
@@ -350,7 +350,7 @@ class MsSwift(RewardParts, jsonl.JsonlFormat):
             row.reward = parsers.number(row.metrics.pop("reward", None))
             return [row]
         if not all(isinstance(record.get(key), list) for key in TEXTS):
-            raise Unusable("an object without lists of prompts and completions is no log of completions")
+            raise Unusable("an object without lists of prompts and completions is not a log of completions")
         found: list[Scanned] = []
         functions = _reward_names(record)
         for number in range(documents.sample_count(record, "completion")):

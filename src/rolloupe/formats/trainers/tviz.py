@@ -174,7 +174,7 @@ def _trajectories(database: apsw.Connection, after: int, run_id: str | None, cou
     columns = [f"r.{name}" for name in _OF_ROLLOUT if name in of_group]
     columns += [f"t.{name}" for name in _OF_TRAJECTORY if name in of_one]
     if not {"t.id", "r.run_id"} <= {*columns}:
-        raise ValueError("it is no database of tviz")
+        raise ValueError("it is not a database of tviz")
     where = "WHERE t.id > ?" if run_id is None else "WHERE t.id > ? AND r.run_id = ?"
     rest = f"FROM trajectories AS t CROSS JOIN rollouts AS r ON r.id = t.rollout_id {where} ORDER BY t.id LIMIT ?"
     values = [after, *([] if run_id is None else [run_id]), count]

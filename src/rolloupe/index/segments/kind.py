@@ -3,7 +3,6 @@
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
@@ -216,15 +215,14 @@ class SegmentSource:
 
     @cached_property
     def rows(self) -> Sequence[SampleRow]:
-        """The rows with their texts. Raises `SourceChanged` if some are gone, or cannot be read."""
+        """The rows with their texts. Raises `SourceChanged` if some are gone, and `OSError`."""
         job, meta = self.job, self.meta
         rows: list[SampleRow] = []
         prompt = ""
-        with suppress(OSError):
-            for item in until(self.ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
-                if isinstance(item, SampleRow) and len(rows) < meta.rows:
-                    item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one copy for a group
-                    rows.append(item)
+        for item in until(self.ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
+            if isinstance(item, SampleRow) and len(rows) < meta.rows:
+                item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one copy for a group
+                rows.append(item)
         if len(rows) != meta.rows:
             raise SourceChanged(f"{job.source.name} no longer has the samples of the index")
         number_launches(rows, meta.launches)

@@ -253,6 +253,6 @@ class RunLaunches:
                 more = f", and so at {len(left) - 1:,} places behind" if len(left) > 1 else ""
                 doubts.append(
                     f"{name} goes back to step {step} of {split} at {left[0]} and writes steps again{more}: if a "
-                    "launch began there, all that its predecessor wrote counts, too. Next: move that out of the run"
+                    "launch began there, all that the earlier one wrote counts as well. Next: move that out of the run"
                 )
         return doubts

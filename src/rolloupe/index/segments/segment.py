@@ -26,15 +26,31 @@ from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
 from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import atomic, open_file, open_state
 
+PASSING = {
+    errno.EMFILE,
+    errno.ENFILE,
+    errno.ENOMEM,
+    errno.EINTR,
+    errno.EAGAIN,
+    errno.EIO,
+    errno.ESTALE,
+    errno.ETIMEDOUT,
+}
+
+
+def is_damage(error: Exception) -> bool:
+    """Tell whether a file is gone or damaged, and not only out of reach for now, as without free descriptors."""
+    return not isinstance(error, OSError) or error.errno not in PASSING
+
 
 def is_readable(path: Path) -> bool:
-    """Tell whether a Parquet file exists and is whole. Reads it."""
+    """Tell whether a Parquet file exists and is whole, as far as it can be reached. Reads it."""
     try:
         with pq.ParquetFile(path) as file:
             for _ in file.iter_batches():
                 pass
-    except (OSError, pa.ArrowException):
-        return False
+    except (OSError, pa.ArrowException) as error:
+        return not is_damage(error)
     return True
 
 
@@ -42,7 +58,7 @@ def contents_of(path: Path | str, most_bytes: int) -> bytes:
     """Read a file. Raises OSError, and ValueError for a larger file: others may write to the index."""
     with open_file(Location(os.fspath(path), os.sep), buffering=0) as file:
         if open_state(file).st_size > most_bytes:
-            raise ValueError(f"{path} is no file of an index")
+            raise ValueError(f"{path} is not an index file")
         return file.read()
 
 
@@ -141,7 +157,7 @@ def _meta(run: RunInfo, source: Source, part: int, records: parts.Scan, print_: 
     rows, annotations, problems = records.rows, records.annotations, list(records.problems)
     metrics, tags, left_out = columns.names_of(records.named)
     if left_out:
-        reason = f"too many names of sample metrics or tags: {left_out} of them show in the sample alone"
+        reason = f"too many names of sample metrics or tags: {left_out} of them are shown only in the sample itself"
         problems.append(Problem(source=source.name, reason=reason))
     kind = ANNOTATIONS if source.annotates else NUMBERS
     keys = {(row.split, row.step, row.group, row.index) for row in rows}
@@ -162,8 +178,8 @@ def has_columns(path: Path) -> bool:
     """Tell whether a file of numbers has the columns that queries name: another program may have written it."""
     try:
         fields = {(field.name, field.type) for field in pq.read_schema(path)}
-    except (OSError, pa.ArrowException):
-        return False
+    except (OSError, pa.ArrowException) as error:
+        return not is_damage(error)
     tables = parts.table_of([], ""), parts.annotations_of([], "")
     return any(fields.issuperset((field.name, field.type) for field in table.schema) for table in tables)
 

@@ -13,7 +13,7 @@ from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of_source, still_holds
 from rolloupe.index.segments.kind import SegmentKind, SegmentSource, cut_rows, until
-from rolloupe.index.segments.segment import write_groups
+from rolloupe.index.segments.segment import is_damage, write_groups
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
 
@@ -83,9 +83,10 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
                 done = batch.first + len(batch)
         except FileNotFoundError:  # not written, or deleted
             pass
-        except (OSError, pa.ArrowException):  # damaged, or of other rows: once deleted, the file is written again
+        except (OSError, pa.ArrowException) as error:  # once a damaged file is deleted, it is written again
             with contextlib.suppress(OSError):
-                text_of(piece.path).unlink()
+                if is_damage(error):
+                    text_of(piece.path).unlink()
     if done < piece.rows:
         yield from _scanned(info, source, piece, names, done)
 

@@ -116,7 +116,7 @@ def masked_end(one: WholeSample) -> bool | None:
 _LEFT_OUT = re.compile(
     r"<[|｜][^<>\s]{1,40}[|｜]>|</?s>|<(?:eos|bos|pad|(?:start|end)_of_turn)>|[\s\ufffd]+", re.IGNORECASE
 )
-"""What trainers leave out of a text or add to it: special tokens, white space, bytes that are no text."""
+"""What trainers leave out of a text or add to it: special tokens, white space, bytes that are not text."""
 
 
 @sample_rule(
@@ -125,7 +125,7 @@ _LEFT_OUT = re.compile(
     is_certain=True,
 )
 def other_text(one: WholeSample) -> bool | None:
-    """The text of a response of one turn, without special tokens and white space, is no part of the text of its
+    """The text of a response of one turn, without special tokens and white space, is not part of the text of its
     tokens, nor these of the text.
     """
     sample = one.of

@@ -3,7 +3,7 @@
 It needs the standard library alone, so that any interpreter can run it: `python -I child.py OPTIONS`, where OPTIONS are
 JSON. A request is a line of JSON with `samples`. For each of them a line follows, in order, with a `verdict` and the
 `number` of the request, which tells it from what a grader writes to the same pipe. The limits are against accidents:
-this is no sandbox.
+this is not a sandbox.
 """
 
 import importlib.util
@@ -44,7 +44,7 @@ class Late(BaseException):
 
 
 class Wrong(Exception):
-    """Raised for a result that is no score. Its arguments are the kind of failure and the reason."""
+    """Raised for a result that is not a score. Its arguments are the kind of failure and the reason."""
 
 
 class Record(dict[str, Any]):

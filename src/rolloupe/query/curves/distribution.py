@@ -43,7 +43,7 @@ class Bins(NamedTuple):
     @property
     def edges(self) -> list[float]:
         """The `size + 1` edges, as short decimal numbers."""
-        edges = (float(f"{(self.first + i) * self.width:.12g}") for i in range(self.size + 1))
+        edges = (float(f"{(self.first + i) * self.width:.15g}") for i in range(self.size + 1))
         return [max(-LARGEST, min(LARGEST, edge)) for edge in edges]
 
     def near(self, value: str) -> str:

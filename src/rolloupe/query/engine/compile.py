@@ -210,7 +210,7 @@ def _clause_of(snapshot: Snapshot, node: Filter) -> Clause:
 
 
 def _comparison(snapshot: Snapshot, node: Condition) -> Clause:
-    """A condition in SQL. DuckDB takes NaN for the greatest number; here NaN is above no number."""
+    """A condition in SQL. DuckDB takes NaN for the greatest number; here it is neither above nor below another."""
     name = column(snapshot, node.column)
     if node.operator == "contains":
         return Clause(f"contains(lower({name}::VARCHAR), lower(?))", [str(node.value)])
@@ -228,8 +228,9 @@ def _comparison(snapshot: Snapshot, node: Condition) -> Clause:
         not_nan = "" if node.operator == "=" else f" AND NOT isnan({name}::DOUBLE) AND NOT isnan({other}::DOUBLE)"
         return Clause(f"({name} {node.operator} {other}{not_nan})", [])
     value = _bound(snapshot, node.column, node.value, node.typed)
-    is_above = node.operator in ABOVE and not (isinstance(value, float) and math.isnan(value))
-    not_nan = f" AND NOT isnan({name}::DOUBLE)" if is_above else ""
+    if isinstance(value, float) and math.isnan(value):
+        return Clause(f"({name} = ?)", [value]) if "=" in node.operator else Clause("false", [])
+    not_nan = f" AND NOT isnan({name}::DOUBLE)" if node.operator in ABOVE else ""
     return Clause(f"({name} {node.operator} ?{not_nan})", [value])
 
 

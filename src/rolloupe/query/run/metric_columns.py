@@ -80,11 +80,11 @@ def read_columns(folder: Path, version: str) -> MetricTable | None:
         steps, values = _arrays(table["steps"], np.int64), _arrays(table["values"], np.float64)
         times, *columns = [(steps[row], own) for row, own in zip(table["shared"].to_pylist(), values, strict=True)]
         names = table["name"].to_pylist()[1:]
-    except (OSError, pa.ArrowException, UnicodeError, TypeError, IndexError, ValueError):
+        sources = msgspec.json.decode(about.get(_ABOUT, b"[]"), type=list[CurveSource])
+    except (OSError, pa.ArrowException, msgspec.MsgspecError, UnicodeError, TypeError, IndexError, ValueError):
         return None
     if any(len(steps) != len(values) for steps, values in (times, *columns)):
         return None
-    sources = msgspec.json.decode(about.get(_ABOUT, b"[]"), type=list[CurveSource])
     return MetricTable(dict(zip(names, columns, strict=True)), times, sources, is_mapped=True)
 
 

@@ -56,7 +56,7 @@ class ProblemsFound(NamedTuple):
     took_s: float
 
 
-_looks: WeakKeyDictionary[OpenRun, dict[str, ProblemsFound]] = WeakKeyDictionary()
+_looks: WeakKeyDictionary[OpenRun, tuple[threading.Lock, dict[str, ProblemsFound]]] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
@@ -93,7 +93,8 @@ def _looked(
     if not run.wait(0):
         return []
     with _lock:
-        looks = _looks.setdefault(run, {})
+        own_lock, looks = _looks.setdefault(run, (threading.Lock(), {}))
+    with own_lock:  # other runs do not wait
         last, began = looks.get(what), time.monotonic()
         if last is not None and ((version and last.version == version) or began - last.at_s < SHARE * last.took_s):
             return last.found
@@ -123,7 +124,7 @@ def text_rewards(run: OpenRun) -> list[str]:
 
 
 def reward_doubts(run: OpenRun) -> list[str]:
-    """Return signs that the rewards are no scores, which only a person can judge: a sentence each."""
+    """Return signs that the rewards are not scores, which only a person can judge: a sentence each."""
     if not run.wait(0):
         return []
     doubts = []
@@ -134,7 +135,7 @@ def reward_doubts(run: OpenRun) -> list[str]:
             page = samples(run, query, columns=[name])
             for first in page.samples:
                 many = "1 sample has" if page.total == 1 else f"{page.total:,} samples have"
-                what = "a text in place of a reward, which is no number; the first is"
+                what = "a text instead of a reward, and it is not a number; the first is"
                 doubts.append(f"{many} {what} “{first.values[0]}”")
         rows = database.ask(run, database.Question(run.snapshot().holding() if key else (), COUNTS))
     except RolloupeError:  # the index is being rebuilt
@@ -144,7 +145,7 @@ def reward_doubts(run: OpenRun) -> list[str]:
         for count, different, low, high in rows
     )
     if rows and all(is_counter):
-        what = f"the rewards count the rows of each file, as `{key}` says: a counter is no score"
+        what = f"the rewards count the rows of each file, as `{key}` says: a counter is not a score"
         doubts.append(f"{what}. Next: name another key with --map reward=KEY")
     return doubts
 

@@ -28,7 +28,7 @@ from rolloupe.query.run.metric_columns import CurveSource, MetricColumn, MetricT
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
 from rolloupe.storage import file_state, is_folder
 
-LATEST_S = 1e11  # larger numbers are no seconds since 1970: this is the year 5138
+LATEST_S = 1e11  # larger numbers are not seconds since 1970: this is the year 5138
 NO_CURVES = "it holds no curves"
 LISTED = 10  # how many metrics a note lists
 KEPT_BYTES = 128 * 2**20

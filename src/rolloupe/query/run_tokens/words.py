@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
-from msgspec.structs import replace
 
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.formats.token_texts import tokenizer_of
@@ -96,8 +95,8 @@ def word_changes(run: OpenRun, asked: TokenChangeQuery) -> WordChanges:
     if asked.min_tokens < 1:
         raise BadQuery(f"min_tokens must be at least 1, and {asked.min_tokens} was given")
     (first, coverage), (second, more) = (_of_step(run, asked.split, step) for step in (asked.before, asked.after))
-    coverage = replace(coverage, samples=coverage.samples + more.samples, pending=coverage.pending + more.pending)
-    return _compared(run, asked, first, second, coverage)
+    both = [getattr(coverage, name) + getattr(more, name) for name in TokenCoverage.__struct_fields__]
+    return _compared(run, asked, first, second, TokenCoverage(*both))
 
 
 class _SumsByWord:

@@ -23,7 +23,7 @@ from rolloupe.model import Sample, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import compile_query, query_names, token_texts
 from rolloupe.query.engine.database import Question, knows_words
-from rolloupe.query.engine.names import DERIVED_NAMES, column, is_asked
+from rolloupe.query.engine.names import DERIVED_NAMES, column, current_rows, is_asked
 from rolloupe.query.engine.relation import FILE, PLACE, ROW, RowPlace, TableReading, quote
 from rolloupe.query.records import SampleItem, SamplePage, SampleQuery
 from rolloupe.query.sample.load import annotation_places, current_ids, read_sample
@@ -93,7 +93,7 @@ def pending(snapshot: Snapshot, query: SampleQuery) -> int:
     names, has_tokens = {*derived_names(query, snapshot.metrics, snapshot.tags)}, bool(token_texts(query))
     pieces = snapshot.holding(query.splits, query.step_min, query.step_max) if names or has_tokens else []
     lacking = (piece for piece in pieces if not names <= {*piece.derived} or (has_tokens and not knows_words(piece)))
-    return sum(piece.rows for piece in lacking)
+    return sum(current_rows(piece, query, snapshot) for piece in lacking)
 
 
 def in_known_splits(snapshot: Snapshot, query: SampleQuery) -> SampleQuery:

@@ -30,7 +30,7 @@ FIELDS = {column.stored: name for name, column in LISTED.items()}
 
 NAMES = {column.stored: name for name, column in EXPORTED.items()}  # the names of columns in tables
 OTHERS = {column: name for column, name in NAMES.items() if column not in FIELDS}
-"""Columns of tables that are no fields of `SampleItem`."""
+"""Columns of tables that are not fields of `SampleItem`."""
 
 ITEM = (*FIELDS, *OTHERS)
 PLACED = ("source", "byte_start", "byte_length", "part")  # the columns of the place of a sample

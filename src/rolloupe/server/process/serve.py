@@ -287,7 +287,7 @@ def say_what_is_missing(library: "Library") -> None:
                     say(f"{source.path}: {source.note}")
     if library.runs:
         return
-    say("No run was found yet. The page will show the first one that starts. `rolloupe doctor PATH` says more.")
+    say("No run has been found yet. The page will show the first one that starts. `rolloupe doctor PATH` says more.")
     for note in library.notes[:5]:
         say(f"  {note.path}: {note.reason}")
 

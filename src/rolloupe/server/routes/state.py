@@ -21,7 +21,7 @@ from rolloupe.storage import both_places
 from rolloupe.wire import encoding, session
 from rolloupe.wire.encoding import record_from
 
-CONFLICT = "somebody changed this meanwhile: another tab, or another viewer"
+CONFLICT = "this was changed in the meantime, in another tab or viewer"
 KEEP = "Compare both versions, and keep one."
 
 STATE_CHARS = 2_000_000

@@ -92,7 +92,7 @@ def proxies_of(words: Iterable[str]) -> tuple[Network | str, ...]:
         try:
             proxies.append(ipaddress.ip_network(word))
         except ValueError as error:
-            raise BadQuery(f"--trusted-proxy {word!r} is no address or network: {error}") from None
+            raise BadQuery(f"--trusted-proxy {word!r} is not an address or a network: {error}") from None
     return tuple(proxies)
 
 

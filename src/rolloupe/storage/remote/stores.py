@@ -125,7 +125,7 @@ def _check_names(scheme: str, bucket: str, endpoint: str) -> None:
     if _SERVER.fullmatch(f"http://{endpoint}") is not None:
         raise OSError(errno.EINVAL, f"--endpoint is a URL. Next: write https://{endpoint}, or http://{endpoint}", path)
     if endpoint and _SERVER.fullmatch(endpoint) is None:
-        raise OSError(errno.EINVAL, "--endpoint is no address of a server. Next: write http://HOST:PORT", path)
+        raise OSError(errno.EINVAL, "--endpoint is not an address of a server. Next: write http://HOST:PORT", path)
 
 
 def opened_store(scheme: str, bucket: str) -> Any:

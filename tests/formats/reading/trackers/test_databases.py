@@ -148,7 +148,7 @@ def test_what_is_no_such_database_is_refused(tmp_path: Path) -> None:
         database.execute(f"CREATE VIEW metrics AS SELECT {columns} FROM ({endless})")
         database.commit()
     assert project_runs(location(tmp_path / "view.db")) == []
-    with pytest.raises(BadDatabase, match=r"view\.db cannot be read: it is no database of trackio"):
+    with pytest.raises(BadDatabase, match=r"view\.db cannot be read: it is not a database of trackio"):
         read_trackio(location(tmp_path / "view.db"))
     with pytest.raises(BadDatabase, match=r"it takes more than 0\.02 seconds"):
         read_database(location(tmp_path / "real.db"), lambda database: database.execute(endless).get, 0.02)

@@ -137,7 +137,7 @@ def test_lines_are_read_on_and_half_a_line_waits(tmp_path: Path, monkeypatch: py
     assert read().damage == "", "a line that has no end may yet become an object"
     append(path, b"\n\n[]\n" + b'{"step": 200, "huge": ' + b"9" * 5000 + b"}\n")
     assert read().rows[-1].values == {"huge": float("inf")}
-    assert read().damage == "lines left out because they are no JSON objects: 2"
+    assert read().damage == "lines left out because they are not JSON objects: 2"
     monkeypatch.setattr(curves, "MAX_ROWS", 203)
     append(path, b"{}\n" * 9)
     assert read().damage == "only its first 203 lines are read"
@@ -184,7 +184,7 @@ def test_logs_of_clients_are_read_on_and_half_a_record_waits(
     assert reader.read(places(path))[0].rows == []
     path.write_bytes(b"no log of it at all")
     for _ in range(2):
-        with pytest.raises(ValueError, match=f"no run of {kind.tracker}"):
+        with pytest.raises(ValueError, match=f"not a run of {kind.tracker}"):
             reader.read(places(path))
 
 

@@ -194,7 +194,7 @@ def test_records_over_many_blocks_and_what_a_damaged_block_costs() -> None:
 def test_other_files_are_refused_and_hostile_ones_end() -> None:
     for read in (WandbLog.whole, SwanLabLog.whole):
         for data in (b"", b":W&B", b"PK\x03\x04" * 100):
-            with pytest.raises(ValueError, match="it is no run"):
+            with pytest.raises(ValueError, match="it is not a run"):
                 read(data)
     for path in (DATA / "wandb/run-trldemo1.wandb", DATA / "swanlab/run-0.10.swanlab"):
         read = WandbLog.whole if path.suffix == ".wandb" else SwanLabLog.whole

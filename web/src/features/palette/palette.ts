@@ -175,7 +175,7 @@ function metricChoice(session: Session, column: ColumnInfo): Choice {
   };
 }
 
-/** Units of derived metrics that are no counts. */
+/** Units of derived metrics that are not counts. */
 const MEASURES = new Set(["nats", "characters"]);
 
 /** A derived metric that some sample has none of, such as a count of phrases or a flag. */

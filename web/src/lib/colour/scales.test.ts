@@ -82,7 +82,7 @@ describe("scales of columns", () => {
     const far = scaleOf(column("kl_gap", { low: -1e308, high: 1e308 }), 0);
     expect([-1e308, 0, 1e308].map((value) => placeIn(far, value))).toEqual([0, 0.5, 1]);
   });
-  it("give no colour to what is no number", () => {
+  it("give no colour to what is not a number", () => {
     const scale = scaleOf(column("reward"), 0);
     expect([cellColour(scale, null), cellColour(scale, NaN)]).toEqual([null, null]);
     expect(cellColour(scale, Infinity)).toBe(cellColour(scale, 1));
@@ -95,7 +95,7 @@ describe("colours of rewards", () => {
     expect(rangeOf(-1, 1)).toEqual({ low: -1, high: 1 });
     expect(rangeOf(0, 1.5)).toEqual({ low: 0, high: 1.5 });
   });
-  it("place a value, and nothing that is no number", () => {
+  it("place a value, and nothing that is not a number", () => {
     expect(share(0.5, { low: 0, high: 1 })).toBe(0.5);
     expect(share(9, { low: 0, high: 1 })).toBe(1);
     expect(share(NaN, { low: 0, high: 1 })).toBeNull();

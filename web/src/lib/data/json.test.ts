@@ -31,7 +31,7 @@ describe("JSON in lines", () => {
     expect(indented(`[1${spaces},${spaces}2]`)).toBe("[1, 2]");
     expect(indented(`[1${spaces}2]`)).toBe(`[1${spaces}2]`);
   });
-  it("leaves alone what is no JSON", () => {
+  it("leaves alone what is not JSON", () => {
     for (const text of ["", "]", '{"a', "[1", '{"a": "unfinished \\"']) expect(indented(text)).toBe(text);
   });
   it("survives depth and length", () => {

@@ -12,7 +12,7 @@ const PAGE = "findings";
 /** The list of samples comes first. */
 const AFTER_MS = 600;
 
-/** Why a finding is no hack, who says so, and when, in milliseconds. */
+/** Why a finding is not a hack, who says so, and when, in milliseconds. */
 export interface Aside {
   why: string;
   who: string;

@@ -148,7 +148,7 @@ def _list(machine: Machine) -> Any:
 def _name_on_stack(machine: Machine) -> values.Name:
     module, attribute = machine.pop(2)
     if not (isinstance(attribute, str) and isinstance(module, str)):
-        raise TypeError("a name that is no text")
+        raise TypeError("a name that is not text")
     return values.Name(f"{module}.{attribute}")
 
 
@@ -236,7 +236,7 @@ def _put(machine: Machine, items: list[Any]) -> None:
         target.items.extend(pairs)
         return
     if not isinstance(target, dict):
-        raise TypeError("items for something that is no dict")
+        raise TypeError("items for something that is not a dict")
     for key, value in paced(pairs):
         target[as_key(key)] = value
 

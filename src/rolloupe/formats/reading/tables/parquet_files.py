@@ -395,7 +395,7 @@ def why_no_table(location: Location) -> str:
             odd = "damaged: its first bytes are not those of Parquet"
             return f"{odd if tail == b'PAR1' else 'no Parquet file: garbled'}. {AGAIN}"
         if tail != b"PAR1":
-            return f"cut off, or still being written: its last bytes are no end of a Parquet file. {WAIT}"
+            return f"cut off, or still being written: its last bytes are not the end of a Parquet file. {WAIT}"
         length = int.from_bytes(ends.tail[-8:-4], "little")
         if length + 12 > ends.size:
             return f"damaged: its end claims a footer of {length:,} bytes, and the file has {ends.size:,}. {AGAIN}"

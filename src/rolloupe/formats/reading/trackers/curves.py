@@ -278,7 +278,7 @@ class JsonLines(Log):
 
     def run(self) -> LoggedRun:
         """See `Log`. A last line without an end counts if it is an object."""
-        damage = f"lines left out because they are no JSON objects: {self._bad:,}" if self._bad else ""
+        damage = f"lines left out because they are not JSON objects: {self._bad:,}" if self._bad else ""
         if self._lines >= MAX_ROWS:
             damage = f"only its first {MAX_ROWS:,} lines are read"
         self._rows, self._fresh = [*self._rows, *self._fresh], []  # lists that were returned stay as they are
@@ -402,7 +402,7 @@ class _CsvTable:
 
 
 def read_csv(data: bytes) -> LoggedRun:
-    """Read a table whose first row has the names of its columns. Cells that are no numbers are left out.
+    """Read a table whose first row has the names of its columns. Cells that are not numbers are left out.
 
     Raises `ValueError` for too many names, and for a table that could be read in two ways.
     """

@@ -50,7 +50,7 @@ class FramedLog(curves.Log):
         """Read a run without its damaged records. Raises `ValueError` for another file."""
         log = cls()
         if not log.take("", data):
-            raise ValueError(f"it is no run of {cls.tracker}")
+            raise ValueError(f"it is not a run of {cls.tracker}")
         return log.run()
 
     def take(self, name: str, data: bytes) -> int:  # noqa: ARG002 - there is one file
@@ -60,7 +60,7 @@ class FramedLog(curves.Log):
             if not self.begin:
                 if any(magic.startswith(data) for magic in self.magics):  # the writer has only begun
                     return 0
-                raise ValueError(f"it is no run of {self.tracker}")
+                raise ValueError(f"it is not a run of {self.tracker}")
             start = len(self.begin)
         done = start
         self._last_gaps = []

@@ -298,7 +298,7 @@ def table_rows(
 #
 # Sources: trackio 0.43.0, whose projects are a database each, `{project}.db`, and MLflow 3.17
 # (`mlflow/store/tracking/dbmodels/models.py`). For values that JSON lacks, trackio has texts such as `"NaN"`, MLflow a
-# column. A metric of trackio may be an object, such as a table, which is no number. Older databases of trackio have no
+# column. A metric of trackio may be an object, such as a table, and not a number. Older databases of trackio have no
 # `run_id`: a run is known by its name.
 
 MOST_ROWS = 5_000_000
@@ -346,7 +346,7 @@ def runs_of_trackio(database: apsw.Connection) -> dict[str, LoggedRun]:
     """Read the metrics of every run of a project, by its id, in the order of its rows."""
     columns = stored_columns(database, "metrics")
     if not columns >= NEEDED_OF_TRACKIO:
-        raise ValueError("it is no database of trackio")
+        raise ValueError("it is not a database of trackio")
     key, damage = id_column(columns), about_views(database)
     runs: dict[str, LoggedRun] = {}
     wanted = f"FROM metrics ORDER BY rowid LIMIT {MOST_ROWS + 1}"

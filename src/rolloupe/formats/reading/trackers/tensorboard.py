@@ -2,7 +2,7 @@
 
 Source: TFRecord (a length in 8 bytes, its checksum in 4, the data, their checksum in 4) and `event.proto`,
 `summary.proto` and `tensor.proto` of TensorFlow. A record with a wrong checksum is left out. A
-length with a wrong checksum, or a record that is no message, ends the reading of its file: what follows is unknown.
+length with a wrong checksum, or a record that is not a message, ends the reading of its file: what follows is unknown.
 """
 
 import contextlib

@@ -64,7 +64,7 @@ def ratios(trainer: Floats, sampler: Floats) -> dict[str, Floats]:
 
 
 class PackedBatch:
-    """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is no sequence.
+    """A packed batch: its columns, each of length T, and the bounds of its sequences. Padding is not a sequence.
 
     The loss's `rule` gives the flags; it is None for any mask other than DPPO's.
     """

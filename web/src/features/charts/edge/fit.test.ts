@@ -79,7 +79,7 @@ describe("the range of a chart", () => {
     );
     expect(fit(late)?.[1], "the band of the last point").toBeLessThan(0.5);
     expect(fit(of(90, 0.1), of(90, 0.1, { 30: 5 }), null)?.[1]).toBeLessThan(1);
-    expect(fit(of(90, 0.1), of(90, 5)), "another level is no spike").toBeNull();
+    expect(fit(of(90, 0.1), of(90, 5)), "another level is not a spike").toBeNull();
   });
   it("goes by powers on a logarithmic scale", () => {
     expect(fitOf(of(90, 0.1, { 30: 0.3 }), [], NO_BOUNDS, true)).toBeNull();

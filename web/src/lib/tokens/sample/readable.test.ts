@@ -34,7 +34,7 @@ describe("strings of tokens", () => {
   it("that are not what their spelling allows stay as they are", () => {
     expect(texts("bytes", ["Ġa", "語", "Ġ語"])).toEqual([" a", "語", "Ġ語"]);
   });
-  it("have the bytes of what is no whole character by itself", () => {
+  it("have the bytes of what is not a whole character by itself", () => {
     const bytes = (spelling: Spelling, ...strings: string[]): string[] =>
       strings.map((one) => partialBytes(one, spelling));
     expect(bytes("bytes", "ðŁ", "Ģ", "Ġé", "Ã©", "語")).toEqual(["F0 9F", "80", "20 E9", "", ""]);
