@@ -217,6 +217,10 @@ class SharedPromptsReply(Struct, frozen=True):
     prompts_of: list[int]
     """The number of prompts of each run at the step."""
     total: int
+    gain: int
+    """How many of all these prompts have a higher mean reward in the last run than in the first."""
+    lose: int
+    stay: int
     offset: int
     prompts: list[SharedPromptItem]
     is_cut: bool
@@ -298,7 +302,9 @@ def shared_prompts(
     ]
     ids, numbers = [run.id for run in runs], [len(own.names) for own in counts]
     is_cut = max(numbers, default=0) > MOST_PROMPTS
-    return SharedPromptsReply(ids, split, step, numbers, len(shared), offset, prompts, is_cut)
+    first, last = means[0], means[-1]
+    gain, lose, stay = (int(change.sum()) for change in (last > first, last < first, last == first))
+    return SharedPromptsReply(ids, split, step, numbers, len(shared), gain, lose, stay, offset, prompts, is_cut)
 
 
 def _pieces(snapshot: Snapshot, split: str, step: int) -> tuple[list[str], list[Piece]]:
@@ -312,8 +318,7 @@ def _counts(run: OpenRun, split: str, step: int) -> _Counts:
     def make() -> _Counts:
         names, pieces = _pieces(snapshot, split, step)
         table = database.table(run, Question(pieces, COUNTS, [names, step], overlay=discard_overlay(snapshot)))
-        hashes, samples, discarded, means = (column.to_numpy() for column in table.columns)
-        return _Counts(hashes, samples, discarded, means)
+        return _Counts(*(column.to_numpy() for column in table.columns))
 
     return kept_counts.get(run, snapshot, (split, step), make)
 

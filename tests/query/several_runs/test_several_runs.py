@@ -2,6 +2,7 @@
 
 import json
 import math
+import operator
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,6 +86,12 @@ def test_prompts_of_several_runs_are_those_of_plain_counting(library: Library, s
         for one in found.prompts
     ]
     assert distances == sorted(distances, reverse=True)
+    pairs = [(one.reward_mean[0], one.reward_mean[-1]) for one in found.prompts]
+    changes = [last - first for first, last in pairs if first is not None and last is not None]
+    gain, lose, stay = (sum(change(one, 0) for one in changes) for change in (operator.gt, operator.lt, operator.eq))
+    first_page = query.shared_prompts(library.runs, "train", step, limit=1)
+    for reply in (found, first_page):  # of all prompts, whichever a page shows
+        assert (reply.gain, reply.lose, reply.stay) == (gain, lose, stay)
 
 
 def test_a_page_of_prompts_is_a_part_of_all_in_either_order(library: Library) -> None:

@@ -90,6 +90,10 @@ export interface SharedPromptsReply {
   /** The number of prompts of each run at the step. */
   prompts_of: number[];
   total: number;
+  /** How many of all these prompts have a higher mean reward in the last run than in the first. */
+  gain: number;
+  lose: number;
+  stay: number;
   offset: number;
   prompts: SharedPromptItem[];
   /** True if a run has more prompts at the step than were compared. */

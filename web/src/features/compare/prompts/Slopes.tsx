@@ -5,7 +5,7 @@ import { finite, score } from "../../../lib/numbers/numbers";
 import { harmless } from "../../../lib/text/invisible";
 import { nameOf } from "../../../state/marks";
 import { useSession } from "../../../state/useSession";
-import { setOptions } from "../options";
+import { changesOf, setOptions } from "../options";
 import style from "./Slopes.module.css";
 
 /** Room above and below the lines, in hundredths of the height. */
@@ -26,18 +26,17 @@ export function Slopes({ reply, runs }: { reply: SharedPromptsReply; runs: reado
     const [from, to] = [finite(prompt.reward_mean[a ?? -1] ?? null), finite(prompt.reward_mean[b ?? -1] ?? null)];
     return from === null || to === null ? [] : [{ prompt, from, to }];
   });
-  if (slopes.length < 2) return null;
+  if (slopes.length === 0 || reply.gain + reply.lose + reply.stay < 2) return null;
   const values = slopes.flatMap(({ from, to }) => [from, to]);
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const up = (value: number): number =>
     high === low ? 50 : 100 - MARGIN - ((100 - 2 * MARGIN) * (value - low)) / (high - low);
-  const gained = slopes.filter(({ from, to }) => to > from).length;
-  const lost = slopes.filter(({ from, to }) => to < from).length;
-  const words = `${gained} prompts gain, ${lost} lose, ${slopes.length - gained - lost} stay, of ${slopes.length}`;
+  const words = changesOf(reply);
   return (
     <figure class={style["slopes"]}>
       <figcaption class="quiet">
-        {words}: from {harmless(nameOf(runs[0]))} on the left to {harmless(nameOf(runs[1]))} on the right
+        {words}: from {harmless(nameOf(runs[0]))} on the left to {harmless(nameOf(runs[1]))} on the right.
+        {reply.prompts.length < reply.total && " The lines are those of the prompts below."}
       </figcaption>
       <div class={style["framed"]}>
         <span class={style["high"]}>{score(high)}</span>
