@@ -10,9 +10,10 @@ import pytest
 import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.insight.comparison import mean_interval, parting_place, welch_interval
+from rolloupe.insight.comparison import mean_interval, parting_place, prompt_interval, welch_interval
 from rolloupe.mcp.tools import TOOLS
 from rolloupe.mcp.tools.compare import CompareRewardsArguments
+from rolloupe.query.several_runs.rewards import PromptMeans
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write
@@ -21,6 +22,8 @@ from tests.thoroughness import amount, each
 STEPS = 200
 PAIRS = amount(100, 2000)
 """Simulated pairs of each autocorrelation: 2,000 are asked for, which take a minute."""
+PROMPT_PAIRS = amount(300, 2000)
+"""Simulated pairs of evaluations of each size."""
 SLACK = 1.0 if PAIRS >= 2000 else 2.5
 """With few pairs the share itself is uncertain."""
 FEW_PAIRS = amount(60, 400)
@@ -41,6 +44,21 @@ def test_the_interval_covers_the_truth_as_often_as_it_says(correlation: float) -
     intervals = map(mean_interval, differences)
     covered = sum(interval.low <= 0.05 <= interval.high for interval in intervals)
     assert 0.95 - 0.02 * SLACK <= covered / PAIRS <= 0.95 + 0.02 * SLACK
+
+
+@each(("prompts", "samples"), [(30, 8), (400, 1)])
+def test_the_interval_over_prompts_covers_the_truth_as_often_as_it_says(prompts: int, samples: int) -> None:
+    """Of prompts of every difficulty; each answer is right or wrong, and of seven right ones the other run has four."""
+    random, covered = np.random.default_rng(8), 0
+    steps = np.zeros(prompts, np.int64)
+    for _ in range(PROMPT_PAIRS):
+        rate, names = random.random(prompts), random.permutation(prompts)
+        right = (random.binomial(samples, share * rate) / samples for share in (0.7, 0.4))
+        first, second = (PromptMeans(steps, np.arange(prompts), means, steps + samples) for means in right)
+        interval, number = prompt_interval(first, second.rows(names), steps[:1])
+        assert interval is not None and number == prompts
+        covered += interval.low <= 0.15 <= interval.high
+    assert 0.95 - 0.02 * SLACK <= covered / PROMPT_PAIRS <= 0.95 + 0.02 * SLACK
 
 
 @each("correlation", [0.0, 0.5, 0.9])
@@ -127,6 +145,32 @@ def test_few_steps_prompts_that_are_shared_in_part_and_huge_rewards_are_compared
     assert found.difference == pytest.approx(1) and len(found.curves[0].steps) == 12
     interval = mean_interval(np.array([0.0, 1.0, 1e160] * 4))
     assert interval.low < interval.mean < interval.high and np.isfinite(interval).all()
+
+
+def test_evaluations_of_one_step_are_compared_by_their_prompts(tmp_path: Path) -> None:
+    numbers = np.arange(40)
+    a, b = np.where(numbers % 2, 1.0, 0.15), np.where(numbers, 0.15, 1.0)
+    c, d = 0.1 * (numbers % 3), 0.1 * ((numbers + 1) % 3)
+    for name, rewards in {"a": a, "b": b, "c": c, "again": c, "d": d, "few": a[:29]}.items():
+        with Recorder(tmp_path / name, code=None) as run:
+            for number, reward in enumerate(rewards.tolist()):
+                run.sample(step=0, group=str(number), index=0, prompt=f"{number}?", response="x", reward=reward)
+    with rolloupe.open(tmp_path, index_dir=tmp_path / "index") as runs:
+        pairs = [("b", "a"), ("d", "c"), ("c", "d"), ("c", "again"), ("a", "few")]
+        found, *others = (rolloupe.compare_rewards(runs.run(one), runs.run(other)) for one, other in pairs)
+    assert (found.better, found.prompts, found.since, found.paired, found.steps) == ("a", 40, None, True, (0, 0))
+    mean, error = (a - b).mean(), 2.0227 * (a - b).std(ddof=1) / np.sqrt(40)  # Student's t of 39 degrees
+    assert (found.difference, found.low, found.high) == pytest.approx((mean, mean - error, mean + error), abs=1e-4)
+    scope = " One seed each: this is about these two runs, not their recipes."
+    interval = f"(95% interval {found.low:+.3g} to {found.high:+.3g})"
+    assert found.text == f"a earns 0.404 more than b over 40 shared prompts at one step {interval}.{scope}"
+    neither = "Neither run is better over 40 shared prompts at one step"
+    assert [one.text.partition(" (")[0] for one in others] == [
+        f"{neither}: d earns 0.0025 more than c",
+        f"{neither}: c earns 0.0025 less than d",
+        f"{neither}: c earns as much as again",
+        "Too few common steps to compare a and few at step 0: at least 8 are needed, or 30 prompts that both answer.",
+    ]
 
 
 def test_all_evaluations_together_are_those_that_both_runs_have(tmp_path: Path) -> None:

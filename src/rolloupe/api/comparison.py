@@ -177,7 +177,8 @@ def compare_rewards(
         step_max: the last step of the window, inclusive.
 
     Returns which side is `better`, the `difference` of their means with its 95% interval from `low` to `high`, and
-    `since`, the step at which they part; `text` says it in words. Raises `BadQuery` for a run on both sides.
+    `since`, the step at which they part; `text` says it in words. Of two runs with few common steps, the interval is
+    over `prompts` that both answer. Raises `BadQuery` for a run on both sides.
     """
     from rolloupe.insight import comparison
 

@@ -3,19 +3,18 @@
 A step gives one difference: the mean over the prompts that both runs answer there, if these are most prompts of both,
 else that of the means of all samples. Neighbouring steps are alike, so the interval of the mean difference comes from a
 first-order autoregressive model: Bayesian, with a flat prior of the mean, 1/σ of the deviation, and one of the
-correlation that favours slow noise. Over 2,000 simulated pairs the interval covers the truth in 95%.
-Where each side has several runs, such as seeds, the interval is Welch's over the means of the runs.
+correlation that favours slow noise. Where each side has several runs, such as seeds, the interval is Welch's over the
+means of the runs. With few common steps, such as one evaluation each, it is Student's over the prompts of both runs.
 """
 
 import math
 from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from rolloupe import query
 from rolloupe.errors import BadQuery, NotFound
@@ -35,8 +34,8 @@ MOST_PLACES = 300
 RISES = (0.0, 0.05, 0.1, 0.2, 0.4, 0.7, 1.0)
 """How long the difference of two runs may rise, as shares of the series."""
 MOST_CORRELATED, TINY = 0.97, 1e-12
-LEAST_STEPS = 8
-"""Fewer common steps have no interval."""
+LEAST_STEPS, LEAST_PROMPTS = 8, 30
+"""Fewer common steps have no interval over steps, and fewer shared prompts none over prompts."""
 SHARED = 0.5
 """Pairs by prompt are used at a step if both runs share at least this share of their prompts there."""
 PRIOR = 0.25
@@ -52,36 +51,33 @@ class Interval(NamedTuple):
     low: float
     high: float
 
-    @property
-    def excludes_zero(self) -> bool:
-        """True if the sign of the mean is known."""
-        return self.low > 0 or self.high < 0
-
 
 class RewardComparison(Struct, frozen=True, kw_only=True):
     """The rewards of two runs, or of two groups of runs, compared over a window of steps."""
 
-    runs: list[list[str]]
+    runs: list[list[str]] = []
     """The ids of the runs of both sides; empty for runs of one recipe, or of more than two."""
-    recipes: bool
+    recipes: bool = False
     """True if each side is several runs of one recipe: their configurations differ in their seeds alone."""
-    text: str
+    text: str = ""
     """What it says, in one sentence or two."""
-    better: str
+    better: str = ""
     """The first run of the side with the higher mean reward; empty if the interval includes zero."""
-    difference: Real | None
+    difference: Real | None = None
     """The mean reward of the better side less that of the other; of the first less the second if neither is better."""
-    low: Real | None
-    high: Real | None
-    """The ends of its 95% interval; None with too few steps."""
-    since: int | None
+    low: Real | None = None
+    high: Real | None = None
+    """The ends of its 95% interval; None with too few steps and prompts."""
+    prompts: int = 0
+    """How many prompts that both runs answer the interval is over; 0 for an interval over steps or runs."""
+    since: int | None = None
     """The step from which the two differ for good; None if they do not."""
     split: str
-    steps: tuple[int, int] | None
+    steps: tuple[int, int] | None = None
     """The first and the last step of the window; None without a common step."""
-    paired: bool
+    paired: bool = False
     """True if only prompts that both sides answer at a step are compared."""
-    curves: list["SideCurve"]
+    curves: list["SideCurve"] = []
 
 
 class SideCurve(Struct, frozen=True, kw_only=True):
@@ -91,18 +87,13 @@ class SideCurve(Struct, frozen=True, kw_only=True):
     means: list[float]
 
 
-class Differences(NamedTuple):
-    """The difference of two runs at each common step."""
+class CommonSteps(NamedTuple):
+    """The mean rewards of two sides at each common step."""
 
     steps: Ints
-    first: Floats
-    second: Floats
+    means: Floats
+    """A row for each side."""
     paired: bool
-
-    @property
-    def values(self) -> Floats:
-        """The first less the second."""
-        return self.first - self.second
 
 
 def mean_interval(values: Floats, level: float = LEVEL) -> Interval:
@@ -172,30 +163,30 @@ def _whitened(series: Floats, correlation: float) -> Floats:
     return np.concatenate([first, series[..., 1:] - correlation * series[..., :-1]], axis=-1)
 
 
-def differences(first: PromptMeans, second: PromptMeans) -> Differences:
+def common_steps(first: PromptMeans, second: PromptMeans) -> CommonSteps:
     """Return the mean rewards of two runs at each common step: over its shared prompts if most of them are shared."""
     steps = np.intersect1d(first.steps, second.steps)
-    sides = [_rows(side, np.isin(side.steps, steps)) for side in (first, second)]
+    sides = [side.rows(np.isin(side.steps, steps)) for side in (first, second)]
+    pairs = _pairs(*sides)
+    *prompts, common = (
+        np.bincount(np.searchsorted(steps, side.steps), minlength=len(steps)) for side in (*sides, pairs[0])
+    )
+    paired = common >= np.maximum(1, SHARED * np.maximum(*prompts))
+    shared, every = ([_step_means(side, steps) for side in both] for both in (pairs, sides))
+    return CommonSteps(steps, np.where(paired, shared, every), bool(len(steps)) and bool(paired.all()))
+
+
+def _pairs(first: PromptMeans, second: PromptMeans) -> list[PromptMeans]:
+    """Return the rows of the prompts that both runs answer at a step; each counts once."""
+    sides = (first, second)
     mine, theirs = (np.stack([side.steps, side.prompts], axis=1).view("i8,i8").ravel() for side in sides)
     _, *shared = np.intersect1d(mine, theirs, assume_unique=True, return_indices=True)
-    prompts = [np.bincount(np.searchsorted(steps, side.steps), minlength=len(steps)) for side in sides]
-    common = np.bincount(np.searchsorted(steps, sides[0].steps[shared[0]]), minlength=len(steps))
-    paired = common >= np.maximum(1, SHARED * np.maximum(*prompts))
-    pairs = [_rows(side, kept)._replace(counts=np.ones_like(kept)) for side, kept in zip(sides, shared, strict=True)]
-    first_means, second_means = (
-        np.where(paired, _step_means(alike, steps), _step_means(side, steps))
-        for alike, side in zip(pairs, sides, strict=True)
-    )
-    return Differences(steps, first_means, second_means, bool(len(steps)) and bool(paired.all()))
-
-
-def _rows(side: PromptMeans, chosen: NDArray[Any]) -> PromptMeans:
-    return PromptMeans(side.steps[chosen], side.prompts[chosen], side.means[chosen], side.counts[chosen])
+    return [side.rows(kept)._replace(counts=np.ones_like(kept)) for side, kept in zip(sides, shared, strict=True)]
 
 
 def _step_means(side: PromptMeans, steps: Ints) -> Floats:
     """Return the mean of each of these steps, weighted by the counts."""
-    side = _rows(side, np.isin(side.steps, steps))
+    side = side.rows(np.isin(side.steps, steps))
     places = np.searchsorted(steps, side.steps)
     sums, counts = (np.bincount(places, column, len(steps)) for column in (side.means * side.counts, side.counts))
     with np.errstate(invalid="ignore"):  # a step without a shared prompt
@@ -218,29 +209,27 @@ def compare_rewards(
     if step_min is not None and step_max is not None and step_min > step_max:
         raise BadQuery(f"the window ends at step {step_max}, before it begins at step {step_min}")
     splits = _shared_splits([*first, *second], split)
-    sides, scale = _scaled([[prompt_means(run, splits) for run in side] for side in (first, second)])
-    alone = len(first) == len(second) == 1
-    whole = differences(sides[0][0], sides[1][0]) if alone else _of_groups(sides)
-    low, high = _window(whole.steps, step_min, step_max)
-    inside = slice(*np.searchsorted(whole.steps, [low, high + 1]))
-    window = Differences(whole.steps[inside], whole.first[inside], whole.second[inside], whole.paired)
-    interval = _interval(sides, window)
-    place = parting_place(whole.values[: inside.stop])
-    better = "" if interval is None or not interval.excludes_zero else (first if interval.mean > 0 else second)[0].id
-    if interval is not None and better == second[0].id:
-        interval = Interval(-interval.mean, -interval.high, -interval.low)
+    sides = [[prompt_means(run, splits) for run in side] for side in (first, second)]
+    scale = scale_of(*(run.means for side in sides for run in side))  # no sum and no square overflows
+    sides = [[run._replace(means=run.means / scale) for run in side] for side in sides]
+    whole = common_steps(sides[0][0], sides[1][0]) if len(first) == len(second) == 1 else _of_groups(sides)
+    differences = whole.means[0] - whole.means[1]
+    inside = _window(whole.steps, step_min, step_max)
+    steps = whole.steps[inside]
+    interval, prompts = _interval(sides, steps, differences[inside])
+    place = None if prompts else parting_place(differences[: inside.stop])
+    better = ""
     if interval is not None:
-        interval = Interval(*(max(-LARGEST, min(LARGEST, scale * value)) for value in interval))
+        mean, low, high = (max(-LARGEST, min(LARGEST, scale * value)) for value in interval)
+        better = first[0].id if low > 0 else second[0].id if high < 0 else ""
+        interval = Interval(-mean, -high, -low) if high < 0 else Interval(mean, low, high)
     result = RewardComparison(
-        runs=[[run.id for run in side] for side in (first, second)], text="", better=better,
+        runs=[[run.id for run in side] for side in (first, second)], better=better,
         recipes=all(len(side) > 1 and len(query.recipes(side)) == 1 for side in (first, second)),
         difference=interval and interval.mean, low=interval and interval.low, high=interval and interval.high,
-        since=None if place is None or not better else int(whole.steps[place]), split=split,
-        steps=(int(window.steps[0]), int(window.steps[-1])) if len(window.steps) else None, paired=whole.paired,
-        curves=[
-            SideCurve(steps=whole.steps.tolist(), means=(scale * side).tolist())
-            for side in (whole.first, whole.second)
-        ],
+        prompts=prompts, since=None if place is None or not better else int(whole.steps[place]), split=split,
+        steps=(int(steps[0]), int(steps[-1])) if len(steps) else None, paired=whole.paired or prompts > 0,
+        curves=[SideCurve(steps=whole.steps.tolist(), means=(scale * side).tolist()) for side in whole.means],
     )  # fmt: skip
     about = "" if splits == [split] or result.steps is None else f" Compared on {', '.join(splits)}."
     return replace(result, text=_text(result, first, second) + about)
@@ -269,43 +258,42 @@ def sides_of(runs: Sequence[OpenRun]) -> list[list[OpenRun]]:
     return sides
 
 
-def not_compared(split: str) -> RewardComparison:
-    """Return the answer about runs of more recipes than two, which are compared two by two."""
-    return RewardComparison(
-        runs=[], recipes=False, text="", better="", difference=None, low=None, high=None, since=None, split=split,
-        steps=None, paired=False, curves=[],
-    )  # fmt: skip
-
-
-def _scaled(sides: Sequence[Sequence[PromptMeans]]) -> tuple[list[list[PromptMeans]], float]:
-    """Divide huge means by a number, so that no sum and no square overflows; return the number, too."""
-    scale = scale_of(*(run.means for side in sides for run in side))
-    if scale == 1:
-        return [[*side] for side in sides], scale
-    return [[run._replace(means=run.means / scale) for run in side] for side in sides], scale
-
-
-def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> Differences:
+def _of_groups(sides: Sequence[Sequence[PromptMeans]]) -> CommonSteps:
     """Return the mean over the runs of each side at the steps that all of them have."""
     steps = reduce(np.intersect1d, [run.steps for side in sides for run in side])
     means = [np.mean([_step_means(run, steps) for run in side], axis=0) for side in sides]
-    return Differences(steps, means[0], means[1], paired=False)
+    return CommonSteps(steps, np.array(means), paired=False)
 
 
-def _window(steps: Ints, step_min: int | None, step_max: int | None) -> tuple[int, int]:
-    if not len(steps):
-        return 0, -1
-    half = len(steps) // 2 if len(steps) >= 2 * LEAST_STEPS else 0
-    usual = int(steps[half]) if step_min is None and step_max is None else int(steps[0])
-    return (usual if step_min is None else step_min), (int(steps[-1]) if step_max is None else step_max)
+def _window(steps: Ints, step_min: int | None, step_max: int | None) -> slice:
+    """Return the places of the steps to compare."""
+    if step_min is step_max is None:
+        return slice(len(steps) // 2 if len(steps) >= 2 * LEAST_STEPS else 0, len(steps))
+    stop = len(steps) if step_max is None else int(np.searchsorted(steps, step_max, "right"))
+    return slice(0 if step_min is None else int(np.searchsorted(steps, step_min)), stop)
 
 
-def _interval(sides: Sequence[Sequence[PromptMeans]], window: Differences) -> Interval | None:
-    """Return the interval over runs if both sides have several, else over steps; None with too few of both."""
+def _interval(sides: Sequence[Sequence[PromptMeans]], steps: Ints, values: Floats) -> tuple[Interval | None, int]:
+    """Return the interval over runs if both sides have several, else over steps, or over prompts, with their number."""
     if all(len(side) > 1 for side in sides):
-        means = [[_step_means(run, window.steps).mean() for run in side] for side in sides]
-        return welch_interval(np.array(means[0]), np.array(means[1])) if len(window.steps) else None
-    return mean_interval(window.values) if len(window.steps) >= LEAST_STEPS else None
+        means = [[_step_means(run, steps).mean() for run in side] for side in sides]
+        return welch_interval(np.array(means[0]), np.array(means[1])) if len(steps) else None, 0
+    if len(steps) >= LEAST_STEPS:
+        return mean_interval(values), 0
+    return prompt_interval(sides[0][0], sides[1][0], steps) if len(sides[0]) == len(sides[1]) else (None, 0)
+
+
+def prompt_interval(first: PromptMeans, second: PromptMeans, steps: Ints) -> tuple[Interval | None, int]:
+    """Return the mean difference of two runs over the prompts that both answer at these steps, and their number.
+
+    A prompt counts once, at however many steps they answer it; None and 0 for fewer prompts than `LEAST_PROMPTS`.
+    """
+    mine, theirs = _pairs(*(side.rows(np.isin(side.steps, steps)) for side in (first, second)))
+    _, places, counts = np.unique(mine.prompts, return_inverse=True, return_counts=True)
+    if len(counts) < LEAST_PROMPTS:
+        return None, 0
+    values = np.bincount(places, mine.means - theirs.means) / counts
+    return welch_interval(values, np.zeros(2)), len(values)  # Student's: zeros have no variance
 
 
 def welch_interval(first: Floats, second: Floats, level: float = LEVEL) -> Interval:
@@ -315,8 +303,9 @@ def welch_interval(first: Floats, second: Floats, level: float = LEVEL) -> Inter
     if error == 0:
         return Interval(mean, mean, mean)
     degrees = sum(errors) ** 2 / sum(e**2 / (len(side) - 1) for e, side in zip(errors, (first, second), strict=True))
-    places = np.linspace(-400, 400, 400_001)
-    density = (1 + places**2 / degrees) ** (-(degrees + 1) / 2)
+    grid = np.linspace(-12, 12, POINTS)
+    places = np.sinh(grid)  # dense at zero, and far
+    density = np.cosh(grid) * (1 + places**2 / degrees) ** (-(degrees + 1) / 2)
     high = float(np.interp((1 + level) / 2, _below(density), places)) * error
     return Interval(mean, mean - high, mean + high)
 
@@ -334,13 +323,17 @@ def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[O
         return f"{names[0]} and {names[1]} have no step of {result.split} in common, or none in this window."
     low, high = result.steps
     over = f"at step {low}" if low == high else f"over steps {low} to {high}"
+    alone = len(first) == len(second) == 1
     if result.difference is None or result.low is None or result.high is None:
-        both = f"{names[0]} and {names[1]}"
-        return f"Too few common steps to compare {both} {over}: at least {LEAST_STEPS} are needed."
+        needed = f"at least {LEAST_STEPS} are needed" + f", or {LEAST_PROMPTS} prompts that both answer" * alone
+        return f"Too few common steps to compare {names[0]} and {names[1]} {over}: {needed}."
+    if result.prompts:
+        over = f"over {result.prompts:,} shared prompts at {'one step' if low == high else f'steps {low} to {high}'}"
     interval = f"95% interval {result.low:+.3g} to {result.high:+.3g}"
     if not result.better:
-        noun = "recipe" if result.recipes else "run" if len(first) == len(second) == 1 else "side"
-        earned = f"{names[0]} earns {result.difference:+.3g} against {names[1]}"
+        noun = "recipe" if result.recipes else "run" if alone else "side"
+        than = f"{abs(result.difference):.3g} {'more' if result.difference > 0 else 'less'} than"
+        earned = f"{names[0]} earns {than if result.difference else 'as much as'} {names[1]}"
         return f"Neither {noun} is better {over}: {earned} ({interval})."
     if result.better == second[0].id:
         names.reverse()
@@ -348,7 +341,7 @@ def _text(result: RewardComparison, first: Sequence[OpenRun], second: Sequence[O
     scope = " This is about these runs, not their recipes: the configurations of a side differ in more than the seed."
     if result.recipes:
         scope = ""
-    elif len(first) == len(second) == 1:
+    elif alone:
         scope = " One seed each: this is about these two runs, not their recipes."
     elif len(first) == 1 or len(second) == 1:
         scope = " One seed on one side: this is about these runs, not their recipes."

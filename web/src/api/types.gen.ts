@@ -135,8 +135,10 @@ export interface RewardComparison {
   /** The mean reward of the better side less that of the other; of the first less the second if neither is better. */
   difference: WireNumber;
   low: WireNumber;
-  /** The ends of its 95% interval; None with too few steps. */
+  /** The ends of its 95% interval; None with too few steps and prompts. */
   high: WireNumber;
+  /** How many prompts that both runs answer the interval is over; 0 for an interval over steps or runs. */
+  prompts: number;
   /** The step from which the two differ for good; None if they do not. */
   since: number | null;
   split: string;

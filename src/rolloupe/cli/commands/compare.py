@@ -34,14 +34,14 @@ def compare(asked: CompareOptions, place: RunPaths) -> int:
 
     The difference is that of the mean rewards over the second half of the steps that both runs have, or over the steps
     that you choose; where both answer the same prompts at a step, only these are compared. Its 95% interval takes into
-    account that neighbouring steps are alike. One run of each recipe says nothing about the recipes: a different seed
-    may reverse the result. Runs whose configurations differ in their seeds alone are one recipe: of more than two runs,
-    those of one recipe are compared with those of the other.
+    account that neighbouring steps are alike; with fewer than 8 steps, it is over the prompts that both answer, at
+    least 30. One run of each recipe says nothing about the recipes: a different seed may reverse the result. Runs whose
+    configurations differ in their seeds alone are one recipe: of more than two runs, two recipes are compared.
 
     With --json, the object has runs, recipes (true if each side is several seeds of one recipe), text, better (the id
     of the better run, empty if the interval includes zero), difference (of the better run over the other), low, high,
-    since (null if the runs do not part), split, steps, paired and curves (the mean reward of each run at each common
-    step).
+    prompts (how many the interval is over; 0 if it is over steps or runs), since (null if the runs do not part), split,
+    steps, paired and curves (the mean reward of each run at each common step).
 
     Examples:
       rolloupe compare RUN_A RUN_B  # Which of two runs is better?

@@ -1,7 +1,7 @@
 """The mean reward of each prompt at each step of a run, for comparisons of runs that answer the same prompts."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,10 @@ class PromptMeans(NamedTuple):
     """Means of the finite rewards of all generated samples, discarded ones included."""
     counts: NDArray[np.int64]
 
+    def rows(self, chosen: NDArray[Any]) -> "PromptMeans":
+        """Return some of the rows."""
+        return PromptMeans(*(column[chosen] for column in self))
+
 
 _cache: caches.AnswerCache[PromptMeans] = caches.AnswerCache(128 * 2**20, caches.bytes_of)
 
@@ -38,12 +42,10 @@ def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
     snapshot = run.snapshot()
 
     def make() -> PromptMeans:
-        overlay = discard_overlay(snapshot)
-        table = database.table(run, database.Question(snapshot.holding(splits), MEANS, [[*splits]], overlay=overlay))
-        means = PromptMeans(*(column.to_numpy()[::-1] for column in table.columns))
+        question = database.Question(snapshot.holding(splits), MEANS, [[*splits]], overlay=discard_overlay(snapshot))
+        means = PromptMeans(*(column.to_numpy()[::-1] for column in database.table(run, question).columns))
         if len(means.steps) <= MOST_MEANS:
             return means
-        whole = means.steps > means.steps[0]  # the first step may lack some of its prompts
-        return PromptMeans(*(column[whole] for column in means))
+        return means.rows(means.steps > means.steps[0])  # the first step may lack some of its prompts
 
     return _cache.get(run, snapshot, tuple(splits), make)

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from rolloupe import export, insight, query
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.insight.comparison import RewardComparison, compare_rewards, not_compared, sides_of
+from rolloupe.insight.comparison import RewardComparison, compare_rewards, sides_of
 from rolloupe.query import Curve, CurveEntry, CurveQuery, SampleQuery
 from rolloupe.query.curves.records import BANDS, STATS, Floats
 from rolloupe.query.filter.parser import conditions
@@ -318,7 +318,7 @@ async def compared_rewards(request: Request) -> Response:
         try:
             first, second = sides_of(runs)
         except BadQuery:
-            return not_compared(split)
+            return RewardComparison(split=split)  # the page compares them two by two
         return compare_rewards(first, second, split=split, step_min=low, step_max=high)
 
     return await context.replies.answer(request, " ".join(run.version for run in runs), make)
