@@ -5,7 +5,9 @@ same hash. Counts and means cover all generated samples, including discarded one
 all of it was correct is part of how answers changed.
 """
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import compress
 from math import isfinite
 from typing import NamedTuple
 
@@ -14,7 +16,7 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.index import OpenRun, Piece, Snapshot, StepKey
+from rolloupe.index import OpenRun, Piece, Snapshot
 from rolloupe.model import Real, SampleKey
 from rolloupe.query.engine import database, relation
 from rolloupe.query.engine.caches import AnswerCache, bytes_of
@@ -83,7 +85,8 @@ def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
         samples = _samples_by_step(run, snapshot, pieces, prompt_hash, len(found)) if found else {}
         recurrences = []
         for split, step, groups, count, discarded, tokens, finite, mean, std, low, high in found:
-            keys, best, worst = samples[split, step]
+            keys = samples[split, step, "is_first"]
+            best, worst = (next(iter(samples[split, step, name]), None) for name in ("is_best", "is_worst"))
             reward = Stats(finite, mean, std, low, high, count - finite)
             recurrences.append(Recurrence(keys[0], groups, count, discarded, reward, tokens, best, worst, keys))
         return recurrences
@@ -91,16 +94,13 @@ def recurring(run: OpenRun, prompt_hash: int) -> list[Recurrence]:
     return _cache.get(run, snapshot, prompt_hash, ask)
 
 
-class _StepSamples(NamedTuple):
-    keys: list[SampleKey]
-    best: SampleKey | None
-    worst: SampleKey | None
+PICKED = ("is_first", "is_best", "is_worst")
 
 
 def _samples_by_step(
     run: OpenRun, snapshot: Snapshot, pieces: Sequence[Piece], prompt_hash: int, steps: int
-) -> dict[StepKey, _StepSamples]:
-    """Return the samples of a prompt by split and step: the first of each step, and the best and the worst."""
+) -> defaultdict[tuple[str, int, str], list[SampleKey]]:
+    """Return the samples of a prompt by split, step and `PICKED`: the first of each step, the best and the worst."""
     most = max(1, min(MOST_IDS_OF_STEP, MOST_IDS // steps))
     is_finite = "(reward IS NOT NULL AND isfinite(reward))"
     ranks = {"rank": "", "best": f"{is_finite} DESC, reward DESC, ", "worst": f"{is_finite} DESC, reward, "}
@@ -110,20 +110,14 @@ def _samples_by_step(
     )
     sql = f"""
     SELECT (row_number() OVER (ORDER BY split, step, {FILE_ORDER})) - 1 AS nth, {", ".join((*KEY, *ORDER))},
-           is_finite, rank, best, worst
+           rank <= {most} AS is_first, is_finite AND best = 1 AS is_best, is_finite AND worst = 1 AS is_worst
     FROM (SELECT *, {is_finite} AS is_finite, {ranked} FROM rows WHERE prompt_hash = ?)
-    WHERE rank <= {most} OR (is_finite AND (best = 1 OR worst = 1)) ORDER BY nth"""
+    WHERE is_first OR is_best OR is_worst ORDER BY nth"""
     rows = database.table(run, Question(pieces, sql, [prompt_hash], overlay=discard_overlay(snapshot)))
-    samples: dict[StepKey, _StepSamples] = {}
-    for key, (finite, rank, best, worst) in keyed_values(run, snapshot, rows, ("is_finite", "rank", "best", "worst")):
-        own = samples.setdefault((key.split, key.step), _StepSamples([], None, None))
-        if rank <= most:
-            own.keys.append(key)
-        if finite and best == 1:
-            own = own._replace(best=key)
-        if finite and worst == 1:
-            own = own._replace(worst=key)
-        samples[key.split, key.step] = own
+    samples = defaultdict[tuple[str, int, str], list[SampleKey]](list)
+    for key, picks in keyed_values(run, snapshot, rows, PICKED):
+        for name in compress(PICKED, picks):
+            samples[key.split, key.step, name].append(key)
     return samples
 
 
@@ -302,8 +296,7 @@ def shared_prompts(
     ]
     ids, numbers = [run.id for run in runs], [len(own.names) for own in counts]
     is_cut = max(numbers, default=0) > MOST_PROMPTS
-    first, last = means[0], means[-1]
-    gain, lose, stay = (int(change.sum()) for change in (last > first, last < first, last == first))
+    gain, lose, stay = (int(is_so(means[-1], means[0]).sum()) for is_so in (np.greater, np.less, np.equal))
     return SharedPromptsReply(ids, split, step, numbers, len(shared), gain, lose, stay, offset, prompts, is_cut)
 
 

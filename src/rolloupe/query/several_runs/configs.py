@@ -252,12 +252,11 @@ def config_table(
     max_s: float = MAX_S,
 ) -> ConfigTable:
     """Compare configurations: the keys that differ first. `find` is a part of a key or of a value, in any case."""
-    began, configs, read = time.monotonic(), dict[str, dict[str, str]](), 0
+    began, configs = time.monotonic(), dict[str, dict[str, str]]()
     for run in runs:
         if time.monotonic() - began > max_s:
             break
         configs[run.id] = flat(run.format.config(run.info), WHOLE)
-        read += 1
     known = {run_id: values for run_id, values in configs.items() if values}
     differing = ranked(differing_keys(known), known, {run.id: run.info.name for run in runs})
     keys = list(dict.fromkeys(key for values in known.values() for key in values))
@@ -272,9 +271,8 @@ def config_table(
     page = matches[offset : None if limit is None else offset + limit]
     rows = [ConfigRow(key, key in different, [configs.get(run.id, {}).get(key) for run in runs]) for key in page]
     without = [run_id for run_id, values in configs.items() if not values]
-    return ConfigTable(
-        [run.id for run in runs], len(keys), len(differing), len(matches), offset, rows, without, len(runs) - read
-    )
+    left = len(runs) - len(configs)
+    return ConfigTable([run.id for run in runs], len(keys), len(differing), len(matches), offset, rows, without, left)
 
 
 def run_groups(runs: Sequence[OpenRun], key: str) -> dict[str | None, list[OpenRun]]:

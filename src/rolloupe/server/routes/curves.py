@@ -297,11 +297,9 @@ async def shared_prompts(request: Request) -> Response:
     sort = parameters.get("sort") or query.PROMPT_SORTS[0]
     offset = params.integer(parameters, "offset", 0, low=0)
     limit = params.integer(parameters, "limit", LIMIT, low=1, high=MAX_LIMIT)
-
+    versions = " ".join(run.version for run in runs)
     return await context.replies.answer(
-        request,
-        " ".join(run.version for run in runs),
-        lambda: query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit),
+        request, versions, lambda: query.shared_prompts(runs, split, step, sort=sort, offset=offset, limit=limit)
     )
 
 
