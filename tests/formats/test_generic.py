@@ -51,6 +51,13 @@ def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Pa
     assert [(one.name, list(one.values)) for one in sample.series] == [("entropy", [0.1, 0.2])]
 
 
+def test_an_object_with_the_parts_of_a_reward_beside_it_has_sample_metrics(tmp_path: Path) -> None:
+    parts = {"exact_match": 1.0, "style": 0.5}
+    sample = sample_of(tmp_path, prompt="Q", response="A", reward=1.5, rewards=parts, score_parts={"a": 1, "b": [2]})
+    assert (sample.row.reward, sample.extra) == (1.5, {"score_parts": {"a": 1, "b": [2]}})
+    assert sample.row.metrics == {"reward.exact_match": 1.0, "reward.style": 0.5, "reward.a": 1.0}
+
+
 def test_padding_by_the_attention_mask_has_no_values(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path, prompt="Q", response="A", score=1, entropy=[9, 0.5, 9], loss_mask=[0, 1, 1], attention_mask=[0, 1, 0]
@@ -207,6 +214,22 @@ def test_the_only_number_that_means_a_judgement_is_the_reward(
     run = only_run(tmp_path / "x.jsonl")
     assert rows(run)[0].reward == reward
     assert ("is taken as the reward, and --map reward=KEY names another" in run.reason) == ("reward" not in members)
+
+
+@pytest.mark.parametrize(
+    ("members", "reward"),
+    [
+        ({"step": 3, "r": 0.5}, 0.5), ({"gid": 0, "R": 1}, 1.0), ({"step": 3, "rew": -1.5}, -1.5),
+        ({"r": 0.5}, None), ({"step": 3, "r": "low"}, None), ({"step": 3, "r": 7, "correct": True}, 1.0),
+        ({"step": 3, "r": 7, "score": 0.5}, 0.5),
+    ],
+)  # fmt: skip
+def test_a_short_name_is_the_reward_of_a_row_with_a_step_or_a_group_and_no_other_score(
+    tmp_path: Path, members: dict[str, Any], reward: float | None
+) -> None:
+    write(tmp_path / "x.jsonl", {"prompt": "Q", "text": "A"} | members)
+    found = discover([tmp_path / "x.jsonl"]).runs
+    assert [row.reward for run in found for row in rows(run)] == ([] if reward is None else [reward])
 
 
 def test_groups_are_named_or_inferred_from_equal_prompts(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.demo import RUNS
 from rolloupe.insight.brief import Brief
-from rolloupe.insight.windows import windows_of
+from rolloupe.insight.curves import windows_of
 from rolloupe.questions import BriefQuery
 from tests.insight.briefed import write
 from tests.insight.planted_runs import RUNS as RUNS_OF_TEN_KINDS
@@ -178,6 +178,26 @@ def test_what_spreads_stands_before_the_fall_of_the_reward(tmp_path: Path) -> No
     first, second, *_ = brief_of(write(tmp_path / "run", 1, change=loops), tmp_path / "index").sentences
     assert first.kind == "curves" and first.text.startswith("Answers that repeat themselves rose from 1")
     assert second.kind == "reward" and "fallen since" in second.text
+
+
+def test_entropy_that_diverges_is_told_with_the_fall(tmp_path: Path) -> None:
+    def metrics(step: int, random: np.random.Generator) -> dict[str, float]:
+        return {"entropy": 0.5 if step < 25 else 4.0}
+
+    run = write(tmp_path / "run", 1, rate=lambda step: up_and_down(step) - 0.3 * (step > 25), metrics=metrics)
+    first, *others = brief_of(run, tmp_path / "index").sentences
+    assert "fallen since" in first.text and "; entropy rose from 0.5 to 4, half of it by step 2" in first.text
+    assert not any("ntropy" in one.text for one in others)
+
+
+def test_a_habit_without_a_fall_stands_behind_what_is_paid_for(tmp_path: Path) -> None:
+    def change(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+        paid_twice(sample, step, random)
+        if random.random() < 0.6 * step / 40:
+            sample["response"] += ". " + "We check the result once more. " * 12
+
+    kinds = [one.kind for one in brief_of(write(tmp_path / "run", 1, change=change), tmp_path / "index").sentences]
+    assert kinds[0] == "paid_for" and "curves" in kinds[1:]
 
 
 def test_a_run_that_has_solved_everything_is_not_broken(tmp_path: Path) -> None:

@@ -13,15 +13,15 @@ from msgspec.structs import replace
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.insight.check import check
-from rolloupe.insight.curves import RunCurves, counted
+from rolloupe.insight import reward_sentences as rewards
+from rolloupe.insight.check import Raised, check
+from rolloupe.insight.curves import BEST, RunCurves, counted, windows_of
 from rolloupe.insight.findings import Finding, findings
+from rolloupe.insight.findings.phrase import says_something
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
 from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint, alike
 from rolloupe.insight.lint.search import EVERYTHING, broken_rules
-from rolloupe.insight.reward_sentences import part_sentences, reward_sentences
-from rolloupe.insight.sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure, percent
-from rolloupe.insight.windows import BEST, windows_of
+from rolloupe.insight.reward_sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure, percent
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer, graded_deviation, paired_change
 from rolloupe.query.samples.pages import PROMPT
@@ -33,9 +33,11 @@ VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run doe
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
     "tool_errors", "truncated_rise", "empty_answers", "refusals", "gave_up", "repeated_text", "other_script",
-    "other_language", "entropy_explosion",
+    "other_language",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
+DIVERGED = {"entropy_explosion", "kl_explosion"}
+"""Rules about curves that a sentence about a fall mentions: they come with it."""
 ALIKE = {"one_text", "one_prompt"}
 """Rules about samples that come first of all: such a run learns nothing else."""
 STATED = "stated_labels"
@@ -74,17 +76,28 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     paid, spread = list(_paid_for(split, found.findings)), list(_spread(split, found.findings))
     held_out = list(_held_out(run))
     correctness = correctness_of(run, metrics_of(run.snapshot(), split), "")
-    data = LintData(run, EVERYTHING, [correctness] if correctness else [])
     # The sentence about an evaluation says the same.
-    reward = [] if held_out and is_asked(split, EVALS) else list(reward_sentences(split, steps))
+    reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
+    data = LintData(run, EVERYTHING, [correctness] if correctness else [])
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
-    parts = part_sentences(data, split, correctness)
+    raised = check(RunCurves(run), OWN).raised
+    diverged = [one for one in raised if one.rule.name in DIVERGED] if reward and reward[-1].rank == Rank.FALL else []
+    if diverged:
+        title, text = diverged[0].alarm.title, reward[-1].sentence.text.rstrip(".")
+        text = f"{text}; {title[:1].lower()}{title[1:]}, {diverged[0].alarm.text}."
+        reward[-1] = reward[-1]._replace(sentence=replace(reward[-1].sentence, text=text))
+    parts = rewards.part_sentences(data, split, correctness)
     others = [*parts, *_data(data), *_diverging(data, reward, held_out)]
+    raised = [
+        one
+        for one in raised
+        if one not in diverged and all(_subject(curve.name) not in subjects for curve in one.alarm.curves)
+    ]
     has_fallen = any(one.way < 0 for one in others)
-    curves = _curves(run, subjects, is_first=not (paid or spread), has_fallen=has_fallen)
-    ranked = sorted([*others, *curves, *paid, *spread], key=attrgetter("rank"))
+    curves = _curves(raised, is_first=not (paid or spread), has_fallen=has_fallen)
+    ranked = sorted([*others, *paid, *curves, *spread], key=attrgetter("rank"))
     return Brief(
         sentences=_chosen(ranked), split=split, samples=sum(step.samples for step in steps),
         pending=found.pending,
@@ -182,7 +195,8 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
 def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
     """Yield the first finding that is suspect, or else the first that nobody can verify."""
     kinds = [*VERDICTS]
-    suspects = sorted((finding for finding in found if finding.kind in kinds), key=lambda one: kinds.index(one.kind))
+    paid = (one for one in found if one.kind in kinds and says_something(one.phrase) and _spreads(one))
+    suspects = sorted(paid, key=lambda one: kinds.index(one.kind))
     for finding in suspects[:1]:
         rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
         verdict = VERDICTS[finding.kind]
@@ -191,6 +205,12 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
         else:
             text = f"{_shares(finding)}: {_paid(finding)}; {verdict}."
         yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding)))
+
+
+def _spreads(finding: Finding) -> bool:
+    """Return whether a finding is more than a wording that many answers have from the start and some more later."""
+    is_unverified_phrase = finding.kind == "unverified" and not finding.behaviour and finding.first < NEARLY_ALL
+    return not is_unverified_phrase or finding.last >= min(2 * finding.first, finding.first + FEW)
 
 
 FEW, MOST_ANSWERS = 0.2, 0.5
@@ -239,17 +259,14 @@ def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:
     return Rank.ERROR if broken.is_certain or broken.rule == STATED else Rank.UNVERIFIED
 
 
-def _curves(run: OpenRun, subjects: set[str], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:
+def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:
     """Yield two causes, the first error in the curves and the first hint.
 
-    `subjects` has the subjects that other sentences are about; `is_first` if nothing else comes before a hint;
-    `has_fallen` if there is a fall that the causes may explain.
+    `is_first` if nothing else comes before a hint; `has_fallen` if there is a fall that the causes may explain.
     """
-    raised = check(RunCurves(run), OWN).raised
-    new = [one for one in raised if not any(_subject(curve.name) in subjects for curve in one.alarm.curves)]
-    causes = sorted((one for one in new if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
-    errors = [one for one in new if one.rule.severity == "error" and one not in causes]
-    hints = [one for one in new if one not in causes and one not in errors]
+    causes = sorted((one for one in raised if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
+    errors = [one for one in raised if one.rule.severity == "error" and one not in causes]
+    hints = [one for one in raised if one not in causes and one not in errors]
     for rule, alarm in [*causes[:2], *errors[:1], *hints[:1]]:
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
@@ -257,7 +274,7 @@ def _curves(run: OpenRun, subjects: set[str], *, is_first: bool, has_fallen: boo
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         hint = Rank.HINT if is_first else Rank.REST
-        cause = Rank.CAUSE if has_fallen else Rank.SUSPECT
+        cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
         rank = cause if rule.name in CAUSES else Rank.ERROR if rule.severity == "error" else hint
         yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
 

@@ -1,21 +1,97 @@
-"""What a brief says of the rewards: of a grader that broke, of the whole run, of environments and of correctness."""
+"""The sentences of a brief, and those about rewards: a grader that broke, the whole run, environments, correctness."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from enum import IntEnum
 from itertools import groupby
 from math import sqrt
 from statistics import median
-from typing import TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from rolloupe import query
-from rolloupe.insight.curves import CurveName, counted, scale_of, step_noise
+from rolloupe.insight.curves import CHANGE, CurveName, Windows, counted, scale_of, step_noise, windows_of
 from rolloupe.insight.findings import trend
 from rolloupe.insight.lint.rule import LintData, Mask
-from rolloupe.insight.sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure
-from rolloupe.insight.windows import CHANGE, Windows, windows_of
 from rolloupe.query.records import StepSummary
 from rolloupe.tokens import Floats
+
+SentenceKind = Literal["reward", "held_out", "paid_for", "answers", "data", "curves"]
+
+
+class Rank(IntEnum):
+    """The order of sentences. Of one rank, those that `brief` lists first come first."""
+
+    CAUSE = 0
+    """What happened to the answers, the prompts or the grader that explains the reward."""
+    FALL = 1
+    """Of the reward, since its best step or within one."""
+    ERROR = 2
+    """Samples or curves that are wrong, an evaluation that fell, a reward that jumped."""
+    SUSPECT = 3
+    UNVERIFIED = 4
+    """What nobody can verify, what spread unpaid, and samples that need a look."""
+    HINT = 5
+    """In the curves, if nothing is paid for and nothing spread."""
+    CHANGE = 6
+    """Of the reward, or none; an evaluation that rose."""
+    STEADY = 7
+    """Evaluations without a change."""
+    REST = 8
+
+
+class Evidence(Struct, frozen=True, kw_only=True):
+    """Where a sentence can be seen: a page, and what it shows there."""
+
+    page: Literal["rollouts", "metrics", "evals", "findings"]
+    split: str = ""
+    where: str = ""
+    """A filter of samples."""
+    sort: str = ""
+    descending: bool = False
+    discarded: bool = False
+    """True if the samples were discarded."""
+    curve: CurveName | None = None
+    finding: str = ""
+    """The phrase or the behaviour of a finding, or a rule that samples break."""
+    samples: list[str] = []
+    """The ids of some samples, the clearest first."""
+
+
+class BriefSentence(Struct, frozen=True, kw_only=True):
+    """One sentence, and what shows it."""
+
+    text: str
+    kind: SentenceKind
+    steps: tuple[int, int] | None = None
+    """The first and the last of the steps that it is about; None for all of a run."""
+    evidence: Evidence
+
+
+class Ranked(NamedTuple):
+    """A sentence and its place among others."""
+
+    rank: Rank
+    sentence: BriefSentence
+    way: int = 0
+    """1 if it says that something rose, -1 if it fell, else 0."""
+
+
+def figure(value: float) -> str:
+    """Return a number in three digits."""
+    return f"{value:.3g}".replace("-", "−")
+
+
+def percent(value: float) -> str:
+    """Return a share in whole percent."""
+    return f"{value:.0%}"
+
+
+def change_of(before: float, after: float, shown: Callable[[float], str] = figure) -> str:
+    """Return two numbers with an arrow between them."""
+    return f"{shown(before)} → {shown(after)}"
+
 
 T = TypeVar("T")
 AROUND = 3
@@ -134,10 +210,8 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}; it was best at step {peak}."
     else:
         doubt = f"±{windows.half_width:.2g}{windows.over}" if windows.is_noisy else "always the same"
-        what = f"shows no clear change over {len(known)} steps"
-        if windows.may_have_changed:
-            what = f"may have {'risen' if late > early else 'fallen'} over {len(known)} steps"
-        text = f"The reward {what}: {change_of(early, late)}, {doubt}."
+        perhaps = {0: "shows no clear change", 1: "may have risen", -1: "may have fallen"}[windows.perhaps]
+        text = f"The reward {perhaps} over {len(known)} steps: {change_of(early, late)}, {doubt}."
     return Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), way)
 
 
@@ -181,7 +255,8 @@ def _environments(data: LintData, own: Mask) -> Iterator[tuple[str, Mask]]:
 def _apart(whole: Windows, correct: Windows, split: str, metric: str) -> Iterator[Ranked]:
     """Yield that correctness fell and the reward did not, or that the reward rose and correctness did not."""
     name, evidence = trend.bare(metric), Evidence(page="metrics", split=split, curve=CurveName("sample", metric))
-    if correct.has_fallen and not whole.has_fallen and not whole.may_have_fallen:
+    has_fallen = correct.has_fallen or correct.change < 0
+    if has_fallen and not whole.has_fallen and min(whole.change, whole.perhaps) >= 0:
         text = f"`{name}` {_fallen(correct)}, while the reward {'rose' if whole.change > 0 else 'did not fall'}."
         steps = _late_steps(correct)
         yield Ranked(Rank.FALL, BriefSentence(text=text, kind="reward", steps=steps, evidence=evidence), -1)

@@ -19,7 +19,7 @@ from rolloupe.insight.findings import RunFindings, search
 from rolloupe.insight.findings.cards import note_of
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
 from rolloupe.insight.findings.selection import candidates, phrase_matrix, smallest_effect
-from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
+from rolloupe.insight.findings.trend import NAMES, bare, class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
 from rolloupe.query.run_features import (
     FeatureWindow,
@@ -237,6 +237,13 @@ def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:
     sums = WithinSums(ones, np.array([2.0, 9.0]), ones, ones, ones)
     features = FeatureRows(np.array([4, 5], np.uint64), np.array([8, 8]), *sums)
     assert candidates(features, WindowFacts(8, 1, 7.0, 1.0, 1.0)).best == 9
+
+
+@pytest.mark.parametrize(
+    "name", ["reward.acc", "rewards/accuracy_reward", "reward_correct", "correctness_reward_func", "em"]
+)
+def test_names_of_correctness_are_known_as_parts_of_a_reward(name: str) -> None:
+    assert bare(name) in NAMES and bare("reward_format") not in NAMES
 
 
 def test_the_class_follows_the_trend_and_correctness() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 import rolloupe
 from rolloupe.insight.lint import LINT_RULES, RunLint
-from rolloupe.insight.lint.answers import final_answer, plain_answer
+from rolloupe.insight.lint.sample_rules import final_answer, plain_answer
 from rolloupe.insight.lint.search import MOST_READ
 
 SampleRecord = dict[str, Any]

@@ -19,6 +19,7 @@ _FREQUENT = [
     )
 ]  # fmt: skip
 """Of English, German, French, Spanish, Portuguese, Italian and Dutch."""
+FREQUENT = frozenset().union(*_FREQUENT)
 LEAST, LAST_CHARS = 3, 800
 
 

@@ -32,6 +32,7 @@ USUAL: dict[str, Names] = {
             reward_info reward_details grade reward_score rm_score""",
         "outcome": """correct is_correct accuracy acc acc_norm passed success solved is_solved resolved is_success
             is_resolved is_passed correctness pass exact_match""",
+        "weak_score": "r rew rwd ret",
         "step": """step global_step global_steps iteration training_step train_step iter update itr trainer_step
             policy_step rl_step optim_step step_idx step_id iteration_id update_step""",
         "weak_step": "rollout_id epoch",
@@ -39,7 +40,7 @@ USUAL: dict[str, Names] = {
             prompt_uid problem_id question_id instance_id query_id puzzle_id doc_id qid problem_idx problem_index
             question_idx question_index task_idx task_index example_idx example_index instance_idx query_idx group_key
             group_name prompt_hash prompt_key item_id group_num group_no prompt_num problem_uid question_uid task_uid
-            question_hash prompt_group q_idx q_id""",
+            question_hash prompt_group q_idx q_id gid""",
         "weak_group": "session_id id idx index key",
         "label": """ground_truth gts label target golden_answer reference_answer answer gt gold gold_answer
             expected_answer expected expected_output correct_answer reference target_answer answer_key canonical_answer
@@ -57,7 +58,7 @@ USUAL: dict[str, Names] = {
         "response_tokens": """response_length response_tokens response_len response_token_count completion_tokens
             completion_length output_tokens num_response_tokens num_completion_tokens completion_len output_length
             num_output_tokens n_tokens num_tokens token_count generated_tokens num_generated_tokens gen_len
-            exact_token_count""",
+            exact_token_count n_tok""",
         "total_tokens": "total_length total_tokens total_token_count seqlen seq_len",
     }.items()
 }
@@ -94,8 +95,9 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
              "expected choice run attempt trial".split()}  # fmt: skip
 """Words in the names of numbers that are not scores."""
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
+_REWARDS = frozenset(("reward", "rewards", "score", "scores"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
-_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_step", "weak_group")
+_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_score", "weak_step", "weak_group")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -104,7 +106,6 @@ KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
 KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
 """The most cached results for larger sets: the samples of one record have the same keys."""
 
-Test = Callable[[object], bool]
 T = TypeVar("T")
 
 
@@ -155,7 +156,7 @@ class Roles(NamedTuple):
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
         shown = [text.named(key) for key in keys]
         found = f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
-        if self.score and candidates((self.score,)).by_role.keys() == {"judgement"}:
+        if self.score and candidates((self.score,)).by_role.keys() in ({"judgement"}, {"weak_score"}):
             found += f"; {text.named(self.score)} is taken as the reward, and --map reward=KEY names another"
         return found
 
@@ -212,6 +213,8 @@ class Roles(NamedTuple):
                 metrics[key] = value_as_number
             elif (short := parsers.tag(value)) is not None:
                 tags[key] = short
+            elif type(value) is dict and is_of_rewards(key):
+                metrics |= parsers.reward(value).metrics
         inner = record.get("metrics")
         return (parsers.numbers(inner) | metrics if inner else metrics), tags
 
@@ -227,6 +230,8 @@ class Roles(NamedTuple):
             return isinstance(value, dict) and all(parsers.number(member) is not None for member in value.values())
         if key == self.advantage:
             return parsers.number(value) is not None
+        if type(value) is dict and is_of_rewards(key):
+            return parsers.reward(value).whole
         if key == "discarded":
             return parsers.reason(value) is not None
         if key == "top_logprobs":
@@ -248,9 +253,10 @@ def roles_of(record: Record) -> Roles:
         )
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, names("weak_response", ()), _is_response)
-    group = _first_read(record, names("group", ()), parsers.name)
+    group = _first(record, names("group", ()), parsers.name)
     if group is None and type(record.get("id")) is int and parsers.is_messages(record.get("prompt")):
         group = "id"  # verifiers until September 2025: rollouts of one example share it
+    step = _first(record, steps, parsers.integer)
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses, _is_any))
     if score is None and "outcome" in found.by_role:
@@ -260,7 +266,8 @@ def roles_of(record: Record) -> Roles:
     if score is None and not scores and (messages or (response and not is_weak_response(response))):
         judged = [key for key in names("judgement", ()) if parsers.number(record[key]) is not None]
         score = judged[0] if len(judged) == 1 else None
-    step = _first_read(record, steps, parsers.integer)
+    if score is None and not scores and prompt and (response or messages) and (step or group):
+        score = _first(record, names("weak_score", ()), parsers.number)
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
         others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
         step = _first(record, others, _is_any)
@@ -278,11 +285,11 @@ def roles_of(record: Record) -> Roles:
         _first(
             record, labels, lambda value: not (isinstance(value, list) and len(value) > 1 and isinstance(value[0], int))
         ),
-        _first_read(record, names("env", ()), parsers.name),
+        _first(record, names("env", ()), parsers.name),
         _first(record, names("status_key", ()), _is_word) or _first(record, names("truncated", ()), _is_flag),
-        {what: key for what, keys in found.counts.items() if (key := _first_read(record, keys, parsers.count))},
-        _first_read(record, names("advantage", ()), parsers.number),
-        _first_read(record, names("weak_step", ()), parsers.integer),
+        {what: key for what, keys in found.counts.items() if (key := _first(record, keys, parsers.count))},
+        _first(record, names("advantage", ()), parsers.number),
+        _first(record, names("weak_step", ()), parsers.integer),
         next((key for key in names("split", ()) if _split_of(key, record[key])), None),
     )
 
@@ -304,18 +311,12 @@ def _split_named(key: str, name: str) -> str:
     return "train" if _TRAINING.match(name) else ""
 
 
-def _first(record: Record, keys: Iterable[str], fits: Test) -> str | None:
-    """The first of some keys whose value fits. A plain loop: this runs a dozen times for each row."""
+def _first(record: Record, keys: Iterable[str], read: Callable[[object], object]) -> str | None:
+    """The first of some keys whose value `read` accepts: its answer is neither None nor False. A plain loop: this runs
+    a dozen times for each row.
+    """
     for key in keys:
-        if fits(record[key]):
-            return key
-    return None
-
-
-def _first_read(record: Record, keys: Iterable[str], read: Callable[[object], object]) -> str | None:
-    """The first of some keys whose value `read` accepts; a plain loop, like `_first`."""
-    for key in keys:
-        if read(record[key]) is not None:
+        if (found := read(record[key])) is not None and found is not False:
             return key
     return None
 
@@ -414,9 +415,14 @@ def words_of(key: str) -> list[str]:
     return [word.lower() for word in _words.findall(key[:MAX_NAME_CHARS])]
 
 
+def is_of_rewards(key: str) -> bool:
+    """Whether an object under this name has the parts of a reward."""
+    return not _REWARDS.isdisjoint(words_of(key))
+
+
 def weak_group(record: Record) -> str | None:
     """Return the key that may name the group of a row without a prompt."""
-    key = _first_read(record, candidates(tuple(record)).of("weak_group"), parsers.name)
+    key = _first(record, candidates(tuple(record)).of("weak_group"), parsers.name)
     return parsers.name(record[key]) if key else None
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rolloupe.derive.metrics.other_language import FREQUENT
 from rolloupe.features import phrases_of, words_of
 from rolloupe.query.run_features import Hashes
 
@@ -50,6 +51,12 @@ def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
         for name, at in zip(some[hits].tolist(), first[hits].tolist(), strict=True):
             phrases[name] = " ".join(shown[at : at + length])
     return phrases
+
+
+def says_something(phrase: str) -> bool:
+    """Return whether a phrase has another word than those that every text of a language has."""
+    words = words_to_read(phrase)
+    return not words or any(not (word in FREQUENT or (word.isascii() and len(word) < 3)) for word in words)
 
 
 def words_to_read(phrase: str) -> list[str]:

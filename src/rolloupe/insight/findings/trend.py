@@ -1,6 +1,7 @@
 """How a feature changes over the steps, whether correctness follows it, and its class."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -109,7 +110,12 @@ def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) ->
     return Prevalence(first.tolist(), shares.tolist(), means.tolist(), effects)
 
 
-NAMES = ("correct", "acc", "accuracy", "solved", "success", "pass", "passed", "tests_passed", "resolved", "exact_match")
+NAMES = (
+    "correct", "correctness", "acc", "accuracy", "solved", "success", "pass", "passed", "tests_passed", "resolved",
+    "exact_match", "em",
+)  # fmt: skip
+_AROUND = re.compile(r"^((rewards?|metrics?)[./_])+|[./_](rewards?|score)(_fn|_func)?$")
+"""What stands around the names of metrics and of parts of a reward."""
 
 
 def metrics_of(snapshot: Snapshot, split: str) -> list[str]:
@@ -134,4 +140,4 @@ def correctness_of(run: OpenRun, known: Sequence[str], named: str) -> str:
 
 def bare(name: str) -> str:
     """Return a name without the prefixes of metrics, of parts of a reward and of yes-or-no questions."""
-    return name.lower().removeprefix("reward.").removeprefix("metric.").removeprefix("is_")
+    return _AROUND.sub("", name.lower()).removeprefix("is_")

@@ -4,7 +4,7 @@ import numpy as np
 
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import NotChecked, UncheckedRule, counted
-from rolloupe.insight.lint import rules, run_rules, sample_rules
+from rolloupe.insight.lint import rules, sample_rules
 from rolloupe.insight.lint.rule import (
     Breach,
     BrokenRule,
@@ -21,7 +21,7 @@ from rolloupe.questions import LintQuery
 
 LINT_RULES: dict[str, LintRule | SampleRule] = {
     rule.name: rule
-    for module in (rules, run_rules, sample_rules)
+    for module in (rules, sample_rules)
     for rule in vars(module).values()
     if isinstance(rule, LintRule | SampleRule)
 }

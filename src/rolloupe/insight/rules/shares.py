@@ -129,9 +129,10 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
         if late > 2 * early and late > early + rise + noise:
+            half = curve.windows().halfway(early, late)
             yield Alarm(
                 f"{noun} rose from {early:.0%} to {late:.0%}",
-                f"half of it by step {curve.halfway(early, late)}; shares of the first and the last fifth of the steps",
+                f"half of it by step {half}; shares of the first and the last fifth of the steps",
                 *curve.late_steps(),
                 where=where or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),

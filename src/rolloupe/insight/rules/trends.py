@@ -65,7 +65,7 @@ def entropy_explosion(source: RunCurves) -> Iterator[Alarm]:
     if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
         yield Alarm(
             f"Entropy rose from {early:.3g} to {late:.3g}",
-            f"half of it by step {entropy.halfway(early, late)} ({name.name})",
+            f"half of it by step {entropy.windows().halfway(early, late)} ({name.name})",
             *entropy.late_steps(), sort=OF_SAMPLES, curves=(name,),
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ from rolloupe.tui.widgets.lines import LineBar
 
 if TYPE_CHECKING:
     from rolloupe.insight.brief import Brief
-    from rolloupe.insight.sentences import BriefSentence
+    from rolloupe.insight.reward_sentences import BriefSentence
     from rolloupe.tui.screens.rollouts import Rollouts
 
 FIRST_KEY = 7
