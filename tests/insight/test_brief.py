@@ -3,6 +3,7 @@
 import itertools
 import math
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,6 +179,49 @@ def test_what_spreads_stands_before_the_fall_of_the_reward(tmp_path: Path) -> No
     first, second, *_ = brief_of(write(tmp_path / "run", 1, change=loops), tmp_path / "index").sentences
     assert first.kind == "curves" and first.text.startswith("Answers that repeat themselves rose from 1")
     assert second.kind == "reward" and "fallen since" in second.text
+
+
+def easier(gain: float) -> Callable[[list[dict[str, Any]], int, np.random.Generator], None]:
+    """Prompts get easier, and the answers to those of one difficulty as much better as `gain` says."""
+
+    def grouped(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+        difficulty = 1 if random.random() < 0.1 + 0.8 * step / 40 else 4
+        for sample in samples:
+            correct = float(random.random() < (0.8 if difficulty == 1 else 0.2) + gain * (step - 20) / 40)
+            sample |= {"reward": correct, "metrics": {"difficulty": difficulty}, "tags": {"path": f"{step // 20}"}}
+
+    return grouped
+
+
+def test_prompts_that_change_explain_a_rise(tmp_path: Path) -> None:
+    only, *_ = brief_of(write(tmp_path / "run", 1, grouped=easier(0)), tmp_path / "index").sentences
+    assert re.search(
+        r"rose from 0\.\d+ to 0\.\d+ \(means of 4 steps\) because the prompts changed: `difficulty` 1 makes up \d+% → "
+        r"\d+% of them, and within one `difficulty` the reward shows no clear change, [+−]0\.0\d+ ±0\.\d+\.",
+        only.text,
+    ), only.text
+    learned = brief_of(write(tmp_path / "learned", 1, grouped=easier(0.3)), tmp_path / "index").sentences
+    assert not any("because" in one.text for one in learned), learned
+
+
+def test_what_siblings_earn_in_a_group_is_no_change_of_the_prompts(tmp_path: Path) -> None:
+    def grouped(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+        for sample in samples:
+            sample["metrics"] = {"solved_in_group": sum(one["reward"] for one in samples)}
+
+    run = write(tmp_path / "run", 1, grouped=grouped, rate=lambda step: 0.2 + 0.015 * step)
+    assert not any("because" in one.text for one in brief_of(run, tmp_path / "index").sentences)
+
+
+def test_a_value_of_a_tag_that_comes_with_a_fall_stands_before_it(tmp_path: Path) -> None:
+    def change(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+        sample["tags"] = {"sandbox": "ready", "policy": f"v{step // 20}"}
+        if step >= 25 and random.random() < 0.8:
+            sample |= {"reward": 0.0, "tags": sample["tags"] | {"sandbox": "OutOfMemory"}}
+
+    first, second, *_ = brief_of(write(tmp_path / "run", 1, change=change), tmp_path / "index").sentences
+    assert re.fullmatch(r"`sandbox` OutOfMemory in 0% → [78]\d% of samples, which earn 0\.", first.text)
+    assert first.evidence.where == "sandbox = OutOfMemory" and "fallen since" in second.text
 
 
 def test_entropy_that_diverges_is_told_with_the_fall(tmp_path: Path) -> None:

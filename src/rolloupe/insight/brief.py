@@ -78,7 +78,10 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     correctness = correctness_of(run, metrics_of(run.snapshot(), split), "")
     # The sentence about an evaluation says the same.
     reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
-    data = LintData(run, EVERYTHING, [correctness] if correctness else [])
+    names = rewards.columns_of_few_values(run, split) if reward and reward[-1].way else []
+    data = LintData(run, EVERYTHING, [*([correctness] if correctness else []), *names])
+    if names:
+        reward = [*reward[:-1], *rewards.explained(data, split, names, reward[-1])]
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")

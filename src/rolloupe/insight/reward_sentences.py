@@ -5,16 +5,20 @@ from enum import IntEnum
 from itertools import groupby
 from math import sqrt
 from statistics import median
-from typing import Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from msgspec import Struct
+from msgspec.structs import replace
+from numpy.typing import NDArray
 
 from rolloupe import query
+from rolloupe.index import OpenRun
 from rolloupe.insight.curves import CHANGE, CurveName, Windows, counted, scale_of, step_noise, windows_of
 from rolloupe.insight.findings import trend
-from rolloupe.insight.lint.rule import LintData, Mask
+from rolloupe.insight.lint.rule import LintData, Mask, alike, extremes
 from rolloupe.query.records import StepSummary
+from rolloupe.query.samples.pages import PROMPT
 from rolloupe.tokens import Floats
 
 SentenceKind = Literal["reward", "held_out", "paid_for", "answers", "data", "curves"]
@@ -110,6 +114,14 @@ standard errors deep.
 """
 PART, LEAST_STEPS = 0.05, 10
 """The least share of the samples, and steps, of an environment that has a sentence of its own."""
+VALUES, COLUMNS = 20, 16
+"""The most values of a column that may explain a change of the reward, and the most such columns."""
+OF_PROMPTS, LEFT, LUCK = 0.99, 1 / 3, 0.5
+"""The least share of prompts with one value; the most of a change that is left within a value; the least variance of
+groups with one value, as a share of luck's: other values follow from the answers.
+"""
+RARE, RISE, LESS = 0.1, 0.2, 0.5
+"""The most samples that fail early, how much their share rises, and by how many standard deviations they earn less."""
 
 
 def reward_sentences(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranked]:
@@ -240,6 +252,86 @@ def part_sentences(data: LintData, split: str, correctness: str) -> Iterator[Ran
         )
         if whole and correct:
             yield from _apart(whole, correct, split, correctness)
+
+
+def columns_of_few_values(run: OpenRun, split: str) -> list[str]:
+    """Return the environment, the tags, and the metrics with a small range."""
+    tags, metrics = (
+        [one for one in query.catalogue(run, split).columns if one.source == kind] for kind in ("tag", "metric")
+    )
+    small = [one for one in metrics if 0 < float(one.high or 0) - float(one.low or 0) < VALUES]
+    return ["env", *(one.name for one in (*tags, *small))][:COLUMNS]
+
+
+def explained(data: LintData, split: str, names: Sequence[str], told: Ranked) -> list[Ranked]:
+    """Return a sentence about a change of the reward with the other prompts that explain it, or after one about a value
+    that comes with a fall, and earns clearly less than the others of the same steps.
+    """
+    own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
+    step, scale = data.step[own], scale_of(data.reward[own])
+    reward, steps = data.reward[own] / scale, np.unique(step)
+    if len(steps) < LEAST_STEPS:
+        return [told]
+    early, late = step < steps[len(steps) // 5], step >= steps[-(len(steps) // 5)]
+    ends, change = early | late, float(reward[late].mean() - reward[early].mean())
+    prompts, groups = alike(data.hashes(PROMPT)[own]), data.grouping.numbers[own]
+    _, starts, group, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
+    means = np.bincount(group, reward) / sizes
+    luck = np.bincount(group, (reward - means[group]) ** 2) / sizes / np.maximum(sizes - 1, 1)
+    for name in names:
+        codes, what = data.codes(name)[own], "environment" if name == "env" else f"`{name}`"
+        kinds, first, kind = np.unique(codes, return_index=True, return_inverse=True)
+        if not 1 < len(kinds) <= VALUES:
+            continue
+        values = [data.arrays.table[name][place].as_py() for place in own[first].tolist()]
+        before, after = (np.bincount(kind[part], minlength=len(kinds)) / part.sum() for part in (early, late))
+        if np.equal(*extremes(prompts, kind)).mean() >= OF_PROMPTS:
+            of_ends = starts[ends[starts]]
+            gap, error, largest, variance = gap_within(means[group[of_ends]], kind[of_ends], late[of_ends])
+            is_even = largest < CHANGE and variance > LUCK * luck.mean() > 0
+            if is_even and abs(gap) + 2 * error < LEFT * abs(change):
+                most = int((after - before).argmax())
+                shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most]
+                left = f"{scale * gap:+.2g} ±{scale * 2 * error:.2g}".replace("-", "−")
+                text = (
+                    f"{told.sentence.text.partition(';')[0].rstrip('.')} because the prompts changed: {what} "
+                    f"{shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "
+                    f"the reward shows no clear change, {left}."
+                )
+                return [Ranked(Rank.CAUSE, replace(told.sentence, text=text), told.way)]
+        elif told.way < 0:
+            low = float(reward.mean() - LESS * reward.std())
+            failing = (before <= RARE) & (np.bincount(kind, reward) / np.bincount(kind) < low)
+            rise, has = float((after - before)[failing].sum()), failing[kind]
+            gap, error, *_ = gap_within(reward, step, has)
+            named = [number for number in np.flatnonzero(failing).tolist() if isinstance(values[number], str)]
+            if named and rise >= RISE and gap < -CHANGE * error and -gap * rise > LESS * abs(change):
+                value = values[max(named, key=lambda number: float(after[number]))]
+                shares = f"{has[early].mean():.0%} → {has[late].mean():.0%} of samples"
+                others, earned = " and the like" if failing.sum() > 1 else "", figure(scale * float(reward[has].mean()))
+                text, where = (
+                    f"{what} {value}{others} in {shares}, which earn {earned}.",
+                    f"{name} = {query.quoted(value)}",
+                )
+                evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
+                return [Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1), told]
+    return [told]
+
+
+def gap_within(values: Floats, cells: NDArray[Any], is_second: Mask) -> tuple[float, float, float, float]:
+    """Return how far some values are above the others of their cell, and the standard error; the largest difference in
+    a cell, in standard errors; and the variance within cells. The error is huge if no cell has both kinds.
+    """
+    place, second = np.unique(cells, return_inverse=True)[1], is_second.astype(int)
+    counts, sums = np.zeros((2, 2, place.max() + 1))
+    np.add.at(counts, (second, place), 1)
+    np.add.at(sums, (second, place), values)
+    means, weights = sums / np.maximum(counts, 1), counts.prod(axis=0) / counts.sum(axis=0)
+    left = values - means[second, place]
+    variance, total = float(left @ left) / len(values), max(float(weights.sum()), 1e-300)
+    gaps = means[1] - means[0]
+    largest = float(np.abs(gaps * np.sqrt(weights / max(variance, 1e-300))).max())
+    return float(weights @ gaps) / total, sqrt(variance / total), largest, variance
 
 
 def _environments(data: LintData, own: Mask) -> Iterator[tuple[str, Mask]]:
