@@ -18,6 +18,9 @@ ALIKE, RELATED = 0.6, 0.15
 MAX_RUN = 40
 """How many words of a wording are shown."""
 
+SHOWN_AROUND = 8
+"""How many words before and after a counted phrase are shown as they are written."""
+
 MAX_GAP = 3
 """How many words between two parts of a wording may vary, such as a name."""
 
@@ -31,6 +34,10 @@ STOPS = frozenset(".,;:!?。，")
 """Marks that a phrase does not begin or end with."""
 
 
+_Run = tuple[int, int]
+"""The first word of a row, and the one behind the last."""
+
+
 class Wording(NamedTuple):
     """The passage of a text that contains a counted phrase."""
 
@@ -38,13 +45,13 @@ class Wording(NamedTuple):
     """The longest passage with the counted phrase that related phrases cover, except for a few words, in lower case."""
     pattern: str = ""
     """Finds the counted phrase in texts, with the part of the passage around it that they have."""
-    within: str = ""
-    """Where one text has a phrase without words; else empty."""
+    written: str = ""
+    """The line of the passage with the counted phrase, as the text has it; some words of it, if it is long."""
 
 
 def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
     """Return the words of those phrases that a text has, in lower case."""
-    shown, own = _cut(text)
+    shown, own, _ = _cut(text)
     phrases: dict[int, str] = {}
     for length, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
         hits = np.isin(some, hashes)
@@ -66,7 +73,7 @@ def words_to_read(phrase: str) -> list[str]:
 
 def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
     """Return the wording of a counted phrase, and of those that go with it; empty if the text lacks the phrase."""
-    shown, own = _cut(text)
+    shown, own, bounds = _cut(text)
     covered = np.zeros(len(shown), np.bool_)
     places: list[_Run] = []
     for words_in_phrase, some, first in phrases_of(own, np.zeros(len(own), np.int64)):
@@ -80,22 +87,30 @@ def wording_of(text: str, hashes: Hashes, counted: int) -> Wording:
         length = len(words_to_read(" ".join(words))), len(words)
         if inside and length > longest:
             words, counted_words = _words(shown, passage, inside[0])
-            best, longest = Wording(" ".join(words), pattern_of(words, counted_words)), length
+            written = _written(text, bounds, passage, inside[0])
+            best, longest = Wording(" ".join(words), pattern_of(words, counted_words), written), length
     return best
 
 
-def _cut(text: str) -> tuple[list[str], Hashes]:
-    """Return the words of a text as a phrase shows them, and their hashes."""
+def _cut(text: str) -> tuple[list[str], Hashes, list[tuple[int, int]]]:
+    """Return the words of a text as a phrase shows them, their hashes, and their first byte and the one behind."""
     data = np.frombuffer(text.encode("utf-8", "replace"), np.uint8)
     words = words_of(data, np.array([0, len(data)]))
-    pairs = zip(words.starts.tolist(), words.stops.tolist(), strict=True)
-    written = [data[start:stop].tobytes() for start, stop in pairs]
+    bounds = [*zip(words.starts.tolist(), words.stops.tolist(), strict=True)]
+    written = [data[start:stop].tobytes() for start, stop in bounds]
     shown = [NUMBER if word[:1].isdigit() else word.decode("utf-8", "replace").lower() for word in written]
-    return shown, words.hashes
+    return shown, words.hashes, bounds
 
 
-_Run = tuple[int, int]
-"""The first word of a row, and the one behind the last."""
+def _written(text: str, bounds: Sequence[tuple[int, int]], passage: Sequence[_Run], place: _Run) -> str:
+    """Return the line of a passage with a place, as it stands."""
+    first = max(passage[0][0], place[0] - SHOWN_AROUND)
+    last = min(passage[-1][1], place[1] + SHOWN_AROUND) - 1
+    parts = [bounds[first][0], bounds[place[0]][0], bounds[place[1] - 1][1], bounds[last][1]]
+    data = text.encode("utf-8", "replace")
+    before, inner, after = (data[a:b].decode("utf-8", "replace") for a, b in pairwise(parts))
+    line = before.split("\n")[-1] + inner + after.split("\n")[0]
+    return " ".join(line.split())
 
 
 def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Run]]:

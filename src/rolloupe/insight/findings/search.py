@@ -27,7 +27,7 @@ from rolloupe.query.run_features import FeatureWindow
 from rolloupe.questions import FindingQuery, PartQuery
 from rolloupe.storage import atomic
 
-VERSION = 12
+VERSION = 13
 """Raise it when the same samples lead to other findings."""
 
 FOLDER = "findings"
@@ -209,7 +209,7 @@ class _Search:
         if behaviour:
             return METRICS[behaviour].behaviour
         wording = self._wordings[number]
-        within = f", as in {cards.quoted(wording.within)}" if wording.within else ""
+        within = f", as in {cards.quoted(wording.written)}" if wording.written else ""
         return f"{cards.quoted(wording.phrase)}{within}"
 
     def _amounts(self, number: int, trend: Trend) -> Floats:
@@ -233,12 +233,13 @@ class _Search:
         read = {near: len(words_to_read(words[int(matrix.hashes[near])])) for near in same}
         best = max(same, key=lambda near: (read[near], z[near]), default=number)
         wording = wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
-        if not words_to_read(wording.phrase):
-            related = np.flatnonzero((correlations > RELATED) & (z > 0))
-            text = self._text_with(number, related)
-            within = wording_of(text, of.twins[np.isin(of.stands, related)], int(matrix.hashes[best])).phrase
-            wording = wording._replace(within=within if len(words_to_read(within)) >= cards.LEAST_WORDS else "")
-        return best, wording
+        if words_to_read(wording.phrase):
+            return best, wording._replace(written="")
+        related = np.flatnonzero((correlations > RELATED) & (z > 0))
+        within = wording_of(
+            self._text_with(number, related), of.twins[np.isin(of.stands, related)], int(matrix.hashes[best])
+        )
+        return best, wording._replace(written=within.written if words_to_read(within.phrase) else "")
 
     def _text_with(self, number: int, others: NDArray[np.intp]) -> str:
         """Return the response with a phrase and most of the others, the earliest of such."""
