@@ -271,13 +271,10 @@ def test_the_examples_of_the_documentation_run(demo_runs: Path, capsys: pytest.C
 
 def test_the_most_extreme_tokens_of_a_step(demo_runs: Path) -> None:
     with rolloupe.open(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy") as runs:
-        found = {one.name: one for one in runs.token_series(1)}
-        lowest = found["logprobs"].lowest[0]
+        lowest = runs.worst_tokens("logprobs", step=1, highest=False).tokens[0]
         (series,) = [one for one in runs.sample(lowest.key).series if one.name == "logprobs"]
-        assert series.values[lowest.token] == lowest.value == found["logprobs"].stats.min == min(series.values)
+        assert series.values[lowest.token] == lowest.value == min(series.values)
         assert runs.series("logprobs").arrow()["stats_count"].to_pylist() == [477, 492, 495]
-        with pytest.raises(NotFound):
-            runs.token_series(99)
         (last,) = runs.token_stats("kl", step=2, percentiles=(50,)).steps
         assert last.percentiles[50.0] <= last.max and runs.token_positions("kl", step=2).curves[0].tokens[0] == 16
         assert runs.words(limit=3).words[0].kl > 0

@@ -16,9 +16,9 @@ from tests.cli.support import row, write_run
 from tests.thoroughness import slow_unless
 
 HANG = (
-    "import os, pathlib, sys, time; from rolloupe.cli import main; from rolloupe.tui import exit_handler;"
+    "import os, pathlib, sys, time; from rolloupe.cli import main; from rolloupe.tui import start;"
     "from rolloupe.tui.screens.rollouts import Rollouts;"
-    "exit_handler.DEADLINE_S, note = 0.3, pathlib.Path(sys.argv.pop(1)); note.write_text(str(os.getpid()));"
+    "start.DEADLINE_S, note = 0.3, pathlib.Path(sys.argv.pop(1)); note.write_text(str(os.getpid()));"
     "Rollouts.action_theme = lambda self: (note.unlink(), time.sleep(600)); sys.exit(main())"
 )
 """The terminal view, in which `T` removes the note of its process and hangs."""

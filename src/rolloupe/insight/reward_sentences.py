@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import CHANGE, CurveName, Windows, counted, scale_of, step_noise, windows_of
-from rolloupe.insight.findings import trend
 from rolloupe.insight.lint.rule import LintData, Mask, alike, extremes
+from rolloupe.query.evals.grader import bare
 from rolloupe.query.records import StepSummary
 from rolloupe.query.samples.pages import PROMPT
 from rolloupe.tokens import Floats
@@ -263,7 +263,7 @@ def columns_of_few_values(run: OpenRun, split: str) -> list[str]:
     return ["env", *(one.name for one in (*tags, *small))][:COLUMNS]
 
 
-def explained(data: LintData, split: str, names: Sequence[str], told: Ranked) -> list[Ranked]:
+def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -> list[Ranked]:
     """Return a sentence about a change of the reward with the other prompts that explain it, or after one about a value
     that comes with a fall, and earns clearly less than the others of the same steps.
     """
@@ -271,7 +271,7 @@ def explained(data: LintData, split: str, names: Sequence[str], told: Ranked) ->
     step, scale = data.step[own], scale_of(data.reward[own])
     reward, steps = data.reward[own] / scale, np.unique(step)
     if len(steps) < LEAST_STEPS:
-        return [told]
+        return [plain]
     early, late = step < steps[len(steps) // 5], step >= steps[-(len(steps) // 5)]
     ends, change = early | late, float(reward[late].mean() - reward[early].mean())
     prompts, groups = alike(data.hashes(PROMPT)[own]), data.grouping.numbers[own]
@@ -294,12 +294,12 @@ def explained(data: LintData, split: str, names: Sequence[str], told: Ranked) ->
                 shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most]
                 left = f"{scale * gap:+.2g} ±{scale * 2 * error:.2g}".replace("-", "−")
                 text = (
-                    f"{told.sentence.text.partition(';')[0].rstrip('.')} because the prompts changed: {what} "
+                    f"{plain.sentence.text.partition(';')[0].rstrip('.')} because the prompts changed: {what} "
                     f"{shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "
                     f"the reward shows no clear change, {left}."
                 )
-                return [Ranked(Rank.CAUSE, replace(told.sentence, text=text), told.way)]
-        elif told.way < 0:
+                return [Ranked(Rank.CAUSE, replace(plain.sentence, text=text), plain.way)]
+        elif plain.way < 0:
             low = float(reward.mean() - LESS * reward.std())
             failing = (before <= RARE) & (np.bincount(kind, reward) / np.bincount(kind) < low)
             rise, has = float((after - before)[failing].sum()), failing[kind]
@@ -314,8 +314,8 @@ def explained(data: LintData, split: str, names: Sequence[str], told: Ranked) ->
                     f"{name} = {query.quoted(value)}",
                 )
                 evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
-                return [Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1), told]
-    return [told]
+                return [Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1), plain]
+    return [plain]
 
 
 def gap_within(values: Floats, cells: NDArray[Any], is_second: Mask) -> tuple[float, float, float, float]:
@@ -346,7 +346,7 @@ def _environments(data: LintData, own: Mask) -> Iterator[tuple[str, Mask]]:
 
 def _apart(whole: Windows, correct: Windows, split: str, metric: str) -> Iterator[Ranked]:
     """Yield that correctness fell and the reward did not, or that the reward rose and correctness did not."""
-    name, evidence = trend.bare(metric), Evidence(page="metrics", split=split, curve=CurveName("sample", metric))
+    name, evidence = bare(metric), Evidence(page="metrics", split=split, curve=CurveName("sample", metric))
     has_fallen = correct.has_fallen or correct.change < 0
     if has_fallen and not whole.has_fallen and min(whole.change, whole.perhaps) >= 0:
         text = f"`{name}` {_fallen(correct)}, while the reward {'rose' if whole.change > 0 else 'did not fall'}."

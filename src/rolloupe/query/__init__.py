@@ -30,7 +30,6 @@ from rolloupe.query.records import (
     SeriesPoint,
     SplitSummary,
     Stats,
-    StepSeries,
     StepSummary,
     judgements_in,
     sample_key,
@@ -117,7 +116,6 @@ from rolloupe.query.tokens.page import (
     token_table,
     usual_update,
 )
-from rolloupe.query.tokens.step_series import token_series
 from rolloupe.query.tokens.update import (
     GroupedUpdate,
     TokenUpdate,

@@ -143,26 +143,6 @@ class SeriesPoint(NamedTuple):
     stats: Stats
 
 
-class ExtremeToken(NamedTuple):
-    """A token with an extreme value: its sample, and its index in the sample's series."""
-
-    key: SampleKey
-    token: int
-    value: float
-
-
-class StepSeries(NamedTuple):
-    """A token series at a step, over the tokens of all samples; absent values are not counted.
-
-    `lowest` and `highest` are each from different samples, the most extreme first.
-    """
-
-    name: str
-    stats: Stats
-    lowest: list[ExtremeToken]
-    highest: list[ExtremeToken]
-
-
 class NonFinite(float):
     """NaN or an infinity. JSON lacks it: msgspec calls the hook of its encoder for it, as it is not a plain float."""
 

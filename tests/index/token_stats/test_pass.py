@@ -32,6 +32,7 @@ from tests.forks import program
 from tests.formats.prime_rl.test_traces import RUN as WORDLE
 from tests.index.support import SteppedClock, contents, relax_run, settled
 from tests.query.sample.test_annotations import append, note
+from tests.query.tokens.series_of_step import series_of_step
 from tests.server.support import get, run_path, served
 from tests.thoroughness import amount
 
@@ -265,7 +266,7 @@ def test_samples_that_an_annotation_discards_count_no_longer_and_again_when_a_ne
     def step_series(run: OpenRun) -> tuple[Stats, Stats, list[float]]:
         """The logprobs in the curve and at the step, and the extremes there."""
         (point,) = token_points(run, "logprobs")
-        (found,) = [one for one in query.token_series(run, "train", 0) if one.name == "logprobs"]
+        (found,) = [one for one in series_of_step(run, "train", 0) if one.name == "logprobs"]
         return point.stats, found.stats, [one.value for one in (*found.lowest, *found.highest)]
 
     def become(run: OpenRun, *numbers: int) -> bool:

@@ -16,11 +16,12 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.features import FeatureRows, WithinSums, phrases_of, sums_within, words_of
 from rolloupe.index import OpenRun, Piece, features
 from rolloupe.insight.findings import RunFindings, search
-from rolloupe.insight.findings.cards import note_of
 from rolloupe.insight.findings.phrase import pattern_of_phrase, phrases_in, wording_of
+from rolloupe.insight.findings.search import note_of
 from rolloupe.insight.findings.selection import candidates, phrase_matrix, smallest_effect
-from rolloupe.insight.findings.trend import NAMES, bare, class_of, prevalence_of, trend_of
+from rolloupe.insight.findings.trend import class_of, prevalence_of, trend_of
 from rolloupe.model import SampleKey
+from rolloupe.query.evals.grader import CORRECTNESS, bare
 from rolloupe.query.run_features import (
     FeatureWindow,
     WindowFacts,
@@ -243,7 +244,7 @@ def test_the_largest_z_is_that_of_phrases_and_behaviours() -> None:
     "name", ["reward.acc", "rewards/accuracy_reward", "reward_correct", "correctness_reward_func", "em"]
 )
 def test_names_of_correctness_are_known_as_parts_of_a_reward(name: str) -> None:
-    assert bare(name) in NAMES and bare("reward_format") not in NAMES
+    assert bare(name) in CORRECTNESS and bare("reward_format") not in CORRECTNESS
 
 
 def test_the_class_follows_the_trend_and_correctness() -> None:

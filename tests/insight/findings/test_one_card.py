@@ -10,8 +10,8 @@ import pytest
 
 import rolloupe
 from rolloupe.features import Grouping
-from rolloupe.insight.findings.cards import SeenFinding, also_of, merge_similar, say_the_same
 from rolloupe.insight.findings.phrase import says_something
+from rolloupe.insight.findings.search import SeenFinding, also_of, merge_similar, say_the_same
 from tests.thoroughness import each
 
 GROUPS = Grouping(np.repeat(np.arange(50), 8))

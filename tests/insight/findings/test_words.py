@@ -6,7 +6,7 @@ import pytest
 
 from rolloupe.cli.commands.findings import findings
 from rolloupe.insight.findings import CLASSES, MEANINGS
-from rolloupe.insight.findings.cards import quoted, sentence_of
+from rolloupe.insight.findings.search import quoted, sentence_of
 from rolloupe.insight.findings.trend import Trend
 from tests.thoroughness import each
 

@@ -19,6 +19,7 @@ from rolloupe.query.run import metric_columns, trainer_files
 from rolloupe.query.run.metric_columns import MetricTable
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
+from tests.query.tokens.series_of_step import series_of_step
 
 RUN = {step: [(step + 1) / 4, 0.5, None, 2.0] for step in range(4)}
 """The rewards of each step."""
@@ -110,7 +111,7 @@ def test_discards_by_reason_and_token_series(demo_runs: Path, tmp_path: Path, de
     with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         toy = library.runs[0]
         steps = [0, 1, 2]
-        series = {step: next(s for s in query.token_series(toy, "train", step) if s.name == "kl") for step in steps}
+        series = {step: next(s for s in series_of_step(toy, "train", step) if s.name == "kl") for step in steps}
         for stat in ("mean", "std", "max", "count"):
             expected = {step: getattr(one.stats, stat) for step, one in series.items()}
             assert values(toy, "token", "kl", stat=stat) == expected

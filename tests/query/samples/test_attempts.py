@@ -16,6 +16,7 @@ from rolloupe.server.routes.runs import about_reply
 from tests.forks import program
 from tests.index.support import lines, opened, row
 from tests.query.search.support import search
+from tests.query.tokens.series_of_step import series_of_step
 from tests.thoroughness import slow_unless
 
 LAUNCH = """
@@ -56,7 +57,7 @@ def test_a_sample_has_the_same_id_wherever_it_shows(tmp_path: Path, ranks: int, 
         assert len(keys) == len(ids) and set(map(str, keys)) == ids
         assert query.table(run, SampleQuery())["id"].to_pylist() == list(map(str, keys))
         assert {str(key) for one in query.groups_page(run, SampleQuery()).groups for key in one.members} == ids
-        (series,) = query.token_series(run, "train", 1)
+        (series,) = series_of_step(run, "train", 1)
         assert {str(token.key) for token in (*series.lowest, *series.highest)} == ids
         hits = [hit for found in search(run, TextQuery(text="second")) for hit in found.hits]
         assert {str(hit.sample.key) for hit in hits} == ids

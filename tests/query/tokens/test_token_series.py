@@ -16,8 +16,8 @@ from rolloupe.index import OpenRun
 from rolloupe.index.segments import parts as grids
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
-from rolloupe.query.tokens.step_series import MAX_TOKENS
 from tests.index.support import eventually, opened, relax_run, row_count, tails_of
+from tests.query.tokens.series_of_step import MAX_TOKENS, series_of_step
 
 DATA = Path(__file__).parents[2] / "data/prime_rl"
 
@@ -35,7 +35,7 @@ def held(run: OpenRun, split: str, step: int) -> dict[str, dict[SampleKey, list[
 def agrees(run: OpenRun, split: str, step: int) -> None:
     """Hold the answer against the samples themselves."""
     samples = held(run, split, step)
-    answer = {one.name: one for one in query.token_series(run, split, step)}
+    answer = {one.name: one for one in series_of_step(run, split, step)}
     assert answer.keys() == samples.keys()
     for name, one in answer.items():
         values = np.concatenate([np.array(some) for some in samples[name].values()])
@@ -57,9 +57,9 @@ def test_of_the_toy_run_a_step_agrees_with_its_samples(demo_runs: Path, demo_ind
     with opened(demo_runs / "other_formats/rl_logging_board" / "gen_train_toy", demo_index) as library:
         run = library.runs[0]
         agrees(run, "train", 1)
-        names = [one.name for one in query.token_series(run, "train", 0)]
+        names = [one.name for one in series_of_step(run, "train", 0)]
         assert names == ["logprobs", "ref_logprobs", "values", "token_rewards", "log_ratio", "kl"]
-        assert [one.stats.count for one in query.token_series(run, "train", 1)] == [492] * 6
+        assert [one.stats.count for one in series_of_step(run, "train", 1)] == [492] * 6
 
 
 @pytest.mark.parametrize("name", ["v1_pr2551", "v7_head"])
@@ -68,7 +68,7 @@ def test_of_prime_rl_only_tokens_under_the_mask_count(name: str, demo_index: Pat
         run = library.runs[0]
         for split, step in run.snapshot().steps:
             agrees(run, split, step)
-            found = {one.name: one.stats.count for one in query.token_series(run, split, step)}
+            found = {one.name: one.stats.count for one in series_of_step(run, split, step)}
             sampled = sum(s.response_tokens or 0 for s in query.every(run, SampleQuery(step_min=step, step_max=step)))
             assert 0 < found["trainer_logprobs"] <= sampled
             assert found["logprobs"] == sampled
@@ -103,7 +103,7 @@ def test_tokens_of_an_earlier_attempt_carry_its_number(tmp_path: Path) -> None:
     rows = [{**record, **arrays, "entropy": [9.0, low, 1.0]} for low in (0.25, 0.5)]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     with opened(tmp_path / "run", tmp_path / "index") as library:
-        (found,) = query.token_series(library.runs[0], "train", 1)
+        (found,) = series_of_step(library.runs[0], "train", 1)
         assert [(token.key.attempt, token.token, token.value) for token in found.lowest] == [(1, 1, 0.25), (0, 1, 0.5)]
         assert found.stats.max == 1.0
         agrees(library.runs[0], "train", 1)
@@ -117,7 +117,7 @@ def test_a_curve_of_a_token_series(demo_runs: Path, demo_index: Path) -> None:
             ("train", 0, 477), ("train", 1, 492), ("train", 2, 495),
         ]  # fmt: skip
         for point in points:
-            (own,) = [one for one in query.token_series(run, "train", point.step) if one.name == "kl"]
+            (own,) = [one for one in series_of_step(run, "train", point.step) if one.name == "kl"]
             assert point.stats == own.stats
         assert query.series(run, "kl", "train") == points
         assert query.series(run, "kl", "eval/x") == []
@@ -133,7 +133,7 @@ def test_a_sample_metric_goes_before_a_token_series_of_its_name(tmp_path: Path) 
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (point,) = query.series(library.runs[0], "log_ratio")
         assert point.stats.mean == 7.0
-        found = {one.name: one.stats.mean for one in query.token_series(library.runs[0], "train", 0)}
+        found = {one.name: one.stats.mean for one in series_of_step(library.runs[0], "train", 0)}
         assert found["log_ratio"] == 1.0
 
 
@@ -142,10 +142,8 @@ def test_of_trace_streams_what_annotations_add_is_among_them(demo_index: Path) -
         run = library.runs[0]
         for split, step in run.snapshot().steps:
             agrees(run, split, step)
-        (names,) = {tuple(one.name for one in query.token_series(run, "train", step)) for step in (1, 2)}
+        (names,) = {tuple(one.name for one in series_of_step(run, "train", step)) for step in (1, 2)}
         assert names == ("logprobs", "advantages", "trainer_logprobs", "entropy", "is_masked", "mismatch_kl")
-    with rolloupe.open(DATA / "traces" / "run_wordle", index_dir=demo_index) as runs:
-        assert [one.name for one in runs[0].token_series(1)] == list(names)
 
 
 def test_of_arrays_in_plain_lines_they_are_known_from_the_samples(tmp_path: Path) -> None:
@@ -157,7 +155,7 @@ def test_of_arrays_in_plain_lines_they_are_known_from_the_samples(tmp_path: Path
     (tmp_path / "run/data.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with opened(tmp_path / "run", tmp_path / "index") as library:
         agrees(library.runs[0], "train", 0)
-        (found,) = query.token_series(library.runs[0], "train", 0)
+        (found,) = series_of_step(library.runs[0], "train", 0)
         assert (found.name, found.stats.count, found.lowest[0].value) == ("logprobs", 40, -39.0)
 
 
@@ -166,10 +164,10 @@ def test_where_there_are_none(tmp_path: Path) -> None:
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
         assert by_name(run.info.format).name == "relax"
-        assert query.token_series(run, "train", 0) == []
+        assert series_of_step(run, "train", 0) == []
         for split, step in (("train", 99), ("eval/x", 0)):
             with pytest.raises(NotFound):
-                query.token_series(run, split, step)
+                series_of_step(run, split, step)
 
 
 def test_discarded_samples_have_no_part_in_the_series_of_a_step(tmp_path: Path) -> None:
@@ -182,5 +180,5 @@ def test_discarded_samples_have_no_part_in_the_series_of_a_step(tmp_path: Path) 
             )  # fmt: skip
     with opened(tmp_path / "run", tmp_path / "index") as library:
         (run,) = library.runs
-        (found,) = query.token_series(run, "train", 0)
+        (found,) = series_of_step(run, "train", 0)
         assert (found.stats.count, found.stats.mean, found.lowest[0].value) == (2, -1.0, -1.0)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
         CurvesByPosition,
         GroupedUpdate,
         MaskedBySteps,
-        StepSeries,
         TokenPage,
         TokenStatsBySteps,
         WordChanges,
@@ -25,14 +24,6 @@ if TYPE_CHECKING:
 
 class RunTokens(OpenedRun):
     """The tokens of a run: of one sample, and of many."""
-
-    def token_series(self, step: int, split: str | None = None) -> "list[StepSeries]":
-        """Return the token series of a step, over its trained samples: `name`, `stats`, `lowest`, `highest`.
-
-        `lowest` and `highest` are the most extreme tokens, at most one from each sample. This reads all samples
-        of the step. Raises `NotFound` for a step without samples.
-        """
-        return queries.token_series(self.indexed(), split or self._first_split(), step)
 
     def tokens(self, id: str | SampleKey, start: int = 0, count: int | None = None) -> "TokenPage":
         """Read the tokens of one sample, or `count` of them from `start` on, as NumPy arrays.

@@ -1,7 +1,6 @@
 """How a feature changes over the steps, whether correctness follows it, and its class."""
 
 import math
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -11,6 +10,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.features import Floats, Places
 from rolloupe.index import OpenRun, Snapshot
 from rolloupe.insight.findings.records import FindingClass, Prevalence
+from rolloupe.query.evals.grader import CORRECTNESS, bare
 
 MIN_T, MIN_RISE = 6.0, 0.2
 """A feature rises if its mean in the last third of the steps exceeds that in the first by at least this many standard
@@ -110,14 +110,6 @@ def prevalence_of(x: Floats, centred: Floats, rewards: Floats, steps: Places) ->
     return Prevalence(first.tolist(), shares.tolist(), means.tolist(), effects)
 
 
-NAMES = (
-    "correct", "correctness", "acc", "accuracy", "solved", "success", "pass", "passed", "tests_passed", "resolved",
-    "exact_match", "em",
-)  # fmt: skip
-_AROUND = re.compile(r"^((rewards?|metrics?)[./_])+|[./_](rewards?|score)(_fn|_func)?$")
-"""What stands around the names of metrics and of parts of a reward."""
-
-
 def metrics_of(snapshot: Snapshot, split: str) -> list[str]:
     """Return the sample metrics of a split."""
     return list(dict.fromkeys(name for piece in snapshot.holding((split,)) for name in piece.metrics))
@@ -134,10 +126,5 @@ def correctness_of(run: OpenRun, known: Sequence[str], named: str) -> str:
             raise BadQuery(f"no sample metric {named[:80]!r}; there are: {', '.join(known[:40]) or 'none'}")
         return meant[0]
     declared = {name for name, _, _ in run.info.metric_ranges}
-    possible = [name for name in known if bare(name) in NAMES]
-    return min(possible, key=lambda name: (name not in declared, NAMES.index(bare(name)), name), default="")
-
-
-def bare(name: str) -> str:
-    """Return a name without the prefixes of metrics, of parts of a reward and of yes-or-no questions."""
-    return _AROUND.sub("", name.lower()).removeprefix("is_")
+    possible = [name for name in known if bare(name) in CORRECTNESS]
+    return min(possible, key=lambda name: (name not in declared, CORRECTNESS.index(bare(name)), name), default="")

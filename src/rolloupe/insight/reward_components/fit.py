@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rolloupe.features import BLOCK_SAMPLES, Floats, Grouping, divided
 from rolloupe.index import OpenRun
-from rolloupe.insight.findings.trend import NAMES, bare
+from rolloupe.query.evals.grader import CORRECTNESS, bare
 from rolloupe.query.run_features import SampleWords, sample_metric
 
 Mask = NDArray[np.bool_]
@@ -39,7 +39,7 @@ def parts_of(run: OpenRun, metrics: Sequence[str]) -> list[str]:
     return named or [
         name
         for name in metrics
-        if name.lower() not in _WHOLE and (name in declared or _WORDED.search(name) or bare(name) in NAMES)
+        if name.lower() not in _WHOLE and (name in declared or _WORDED.search(name) or bare(name) in CORRECTNESS)
     ]
 
 

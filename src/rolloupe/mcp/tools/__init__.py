@@ -1,8 +1,7 @@
 """The tools of agents."""
 
 from rolloupe.mcp.tools.base import Tool, plain_tool
-from rolloupe.mcp.tools.compare import compare_rewards, compare_steps
-from rolloupe.mcp.tools.insight import finding_samples, findings, gradient, lint
+from rolloupe.mcp.tools.insight import compare_rewards, compare_steps, finding_samples, findings, gradient, lint
 from rolloupe.mcp.tools.samples import query, sample, summary
 from rolloupe.questions import QUESTIONS
 

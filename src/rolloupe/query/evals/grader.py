@@ -7,6 +7,7 @@ comparisons of prompts and steps, and nothing else, use the mean of all values i
 reason says that no answer reaches it.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -23,8 +24,13 @@ from rolloupe.query.engine.names import qualified
 from rolloupe.query.filter.parser import quoted
 from rolloupe.query.steps.summaries import first_split
 
-ANSWERS = ("correct", "solved", "success", "accuracy", "acc")
+CORRECTNESS = (
+    "correct", "correctness", "acc", "accuracy", "solved", "success", "pass", "passed", "tests_passed", "resolved",
+    "exact_match", "em",
+)  # fmt: skip
 """Names that mean correctness. Longer names that contain them mean something else, as `format_correct` does."""
+AROUND = re.compile(r"^((rewards?|metrics?)[./_])+|[./_](rewards?|score)(_fn|_func)?$")
+"""What stands around the names of metrics and of parts of a reward."""
 
 LIKELY = ("equation", "correct", "solved", "success", "acc", "score", "reward", "pass")
 TOLERANCE = 1e-9  # sums of rewards miss the best one by rounding errors; so do the sums of a step's statistics
@@ -144,10 +150,8 @@ def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[s
     """Return a metric for correctness that all samples with a reward have, and why it is chosen; empty for none."""
     declared = {name for name, _, _ in run.info.metric_ranges}
     annotated = run.snapshot().annotated()  # the sums per step do not include annotations
-    # without the prefixes of parts of the reward, or of questions
-    words = {name: name.lower().removeprefix("reward.").removeprefix("is_") for name in names}
-    candidates = [name for name in names if words[name] in ANSWERS]
-    for name in sorted(candidates, key=lambda name: ANSWERS.index(words[name])):
+    candidates = [name for name in names if bare(name) in CORRECTNESS]
+    for name in sorted(candidates, key=lambda name: CORRECTNESS.index(bare(name))):
         pairs = [(stats.metrics.get(name, NOTHING), stats.columns.get("reward", NOTHING)) for stats in step_stats]
         if any(metric.count < reward.count for metric, reward in pairs) or not any(metric.count for metric, _ in pairs):
             continue
@@ -156,6 +160,11 @@ def _of_answers(run: OpenRun, step_stats: Sequence[StepStats], names: Sequence[s
         if name not in annotated and all(_is_yes_or_no(metric) for metric, _ in pairs):
             return name, "its name means correctness, and it holds nothing but 0 and 1"
     return "", ""
+
+
+def bare(name: str) -> str:
+    """Return a name without the prefixes of metrics, of parts of a reward and of yes-or-no questions."""
+    return AROUND.sub("", name.lower()).removeprefix("is_")
 
 
 def _is_yes_or_no(moments: Moments) -> bool:

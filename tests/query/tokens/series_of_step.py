@@ -1,8 +1,9 @@
-"""The token series of a step, from its samples: their statistics, and their most extreme tokens."""
+"""The token series of a step, read from its samples: what the index of tokens is compared with."""
 
 import heapq
 from collections import defaultdict
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,28 +11,39 @@ from rolloupe import tokens
 from rolloupe.errors import NotFound
 from rolloupe.index import OpenRun, merged_moments
 from rolloupe.model import Sample, SampleKey, SeriesFacts
-from rolloupe.query.engine import caches
-from rolloupe.query.records import ExtremeToken, StepSeries
+from rolloupe.query.records import Stats
 from rolloupe.query.sample.stream import whole
 from rolloupe.query.steps.moments import stats_of
 
 MAX_TOKENS = 16  # more extreme tokens than a person looks at
 WITHOUT = 256  # after this many samples without a series, the step counts as having none
-KEPT_SERIES = 4_000  # number of cached token series of steps
-
-_cache: caches.AnswerCache[list[StepSeries]] = caches.AnswerCache(KEPT_SERIES, len)
 
 
-def token_series(run: OpenRun, split: str, step: int) -> list[StepSeries]:
-    """Return every token series of a step, over its trained samples. Raises `NotFound` for a step without samples.
+class ExtremeToken(NamedTuple):
+    """A token with an extreme value: its sample, and its index in the sample's series."""
 
-    All samples of the step are read, once until the run changes; this raises `SourceChanged` if a file was rewritten
-    meanwhile.
+    key: SampleKey
+    token: int
+    value: float
+
+
+class StepSeries(NamedTuple):
+    """A token series at a step, over the tokens of all samples; absent values are not counted.
+
+    `lowest` and `highest` are each from different samples, the most extreme first.
     """
-    snapshot, key = run.snapshot(), (split, step)
-    if key not in snapshot.steps:
-        raise NotFound(f"no samples at step {step} of split {split!r} in run {run.id!r}")
-    return _cache.get(run, snapshot, key, lambda: of_samples(whole(run, split, step)))
+
+    name: str
+    stats: Stats
+    lowest: list[ExtremeToken]
+    highest: list[ExtremeToken]
+
+
+def series_of_step(run: OpenRun, split: str, step: int) -> list[StepSeries]:
+    """Every token series of a step, over its trained samples. Raises `NotFound` for a step without samples."""
+    if (split, step) not in run.snapshot().steps:
+        raise NotFound(f"no samples at step {step}")
+    return of_samples(whole(run, split, step))
 
 
 def of_samples(samples: Iterable[Sample]) -> list[StepSeries]:
