@@ -21,6 +21,7 @@ export function trusted(url: string): string {
 }
 
 function checked(url: string): string {
-  if (new URL(url).origin !== new URL(import.meta.url).origin) throw new TypeError(`${url} is not a script of this app`);
+  if (new URL(url).origin !== new URL(import.meta.url).origin)
+    throw new TypeError(`${url} is not a script of this app`);
   return url;
 }
