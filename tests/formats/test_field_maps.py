@@ -172,3 +172,33 @@ def test_a_key_leads_through_lists_of_objects_but_not_through_messages() -> None
     assert member(infos, "infos.r.x") == [1, 2, None]
     assert member(infos, "infos.1.r.x") == 2
     assert member({"chat": [{"role": "user", "content": "q"}]}, "chat.content") is MISSING
+
+
+TURNS = [
+    {"step": 0, "seen": 1, "generated_text": "look", "observation": "milk", "step_reward": -0.5},
+    {"step": 1, "generated_text": None, "tool_calls": [{"name": "buy", "arguments": {}}], "step_reward": 1.5},
+    None,
+]
+
+
+@pytest.mark.parametrize("key", ["turns", "response", "log.turns"])
+def test_a_list_of_turns_under_a_named_key_is_one_transcript(tmp_path: Path, key: str) -> None:
+    inner = {"log": {"turns": TURNS}} if "." in key else {key: TURNS}
+    row = {"task": "t", "prompt": "buy milk", "total_reward": 1.4, **inner}
+    named = f"response={key},reward=total_reward"
+    (found,) = read(tmp_path / "lines", [row], named, lines=True)
+    assert found[:1] + found[2:] == ("buy milk", 1.4)
+    assert found[1].startswith("look\n\nmilk\n\n") and "buy" in found[1]
+    document = {"epoch": 1, "groups": [{"task": "t", "mean_reward": 0.7, "rollouts": [row, row]}]}
+    assert read(tmp_path / "document", document, named) == [found, found]
+    if key == "turns":
+        (one,) = samples(only_run(tmp_path / "lines", fields=fields_in(named)))
+        assert one.extra["turns"] == TURNS
+        assert [turn.role for turn in one.turns if turn.origin == "response"] == ["assistant", "tool", "assistant"]
+
+
+def test_a_named_reward_fixes_the_row_unless_the_objects_in_it_have_the_key_too(tmp_path: Path) -> None:
+    row = {"prompt": "Q", "total": 3, "tries": [{"response": "x", "score": 1}, {"response": "y", "score": 0}]}
+    assert read(tmp_path / "row", [row], "reward=total", lines=True) == [("Q", "", 3)]
+    group = row | {"score": 3}
+    assert read(tmp_path / "group", [group], "reward=score", lines=True) == [("Q", "x", 1), ("Q", "y", 0)]

@@ -569,3 +569,53 @@ def test_what_is_advised_can_be_pasted(tmp_path: Path) -> None:
     write(tmp_path / "x.jsonl", strange, {"prompt": "q", "response": "a", "reward": 1})
     (problem,) = [one for one in items(only_run(tmp_path)) if isinstance(one, Problem)]
     assert shlex.split(problem.reason.partition("Next: ")[2])[-1] == "reward=$(touch here) reward.0"
+
+
+OWN: dict[str, Any] = {"step": 1, "prompt": "q", "response": "a b", "reward": 1.0}
+FACTS_OF_ONE: dict[str, Any] = {
+    "documents": [{"text": "Hamlet is a tragedy", "score": 12.5}, {"text": "Macbeth", "score": 7.5}],
+    "retrieved": [{"content": "Hamlet is a tragedy", "score": 12.5}, {"content": "Macbeth", "score": 7.5}],
+    "judge_outputs": [{"response": "I give 9", "score": 9}, {"response": "I give 4", "score": 4}],
+    "best_of": [{"text": "a", "score": 0.5}, {"text": "b", "score": 0.25}],
+    "top_tokens": [{"text": " a", "score": 0.5}, {"text": "The", "score": 0.25}],
+    "candidates": ["a", "b"],
+}
+"""Lists of texts, most with scores, in a row that has a response and a reward."""
+
+
+@pytest.mark.parametrize("name", FACTS_OF_ONE)
+def test_a_row_with_a_response_and_a_reward_is_the_sample(tmp_path: Path, name: str) -> None:
+    row = OWN | {name: FACTS_OF_ONE[name]}
+    write(tmp_path / "lines" / "x.jsonl", row, row)
+    assert read(tmp_path / "lines") == [("q", "a b", 1.0)] * 2
+    assert {json.dumps(one.extra[name]) for one in samples(only_run(tmp_path / "lines"))} == {json.dumps(row[name])}
+    (tmp_path / "document").mkdir()
+    (tmp_path / "document" / "x.json").write_text(json.dumps({"model": "m", "traces": [row, row]}))
+    assert read(tmp_path / "document") == [("q", "a b", 1.0)] * 2
+    chat = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a b"}]
+    write(tmp_path / "chats" / "x.jsonl", {"messages": chat, "reward": 1.0, name: row[name]})
+    assert read(tmp_path / "chats") == [("q", "a b", 1.0)]
+
+
+def test_scores_of_tokens_are_no_rewards(tmp_path: Path) -> None:
+    row = {"prompt": "q", "completion": "a b", "n": 3, "top_tokens": FACTS_OF_ONE["top_tokens"]}
+    write(tmp_path / "x.jsonl", row, row)
+    (tmp_path / "x.json").write_text(json.dumps({"traces": [row, row]}))
+    for name in ("x.jsonl", "x.json"):
+        found = discover([tmp_path / name])
+        assert not found.runs
+        assert "hold no score under a usual name (keys: prompt, completion, n, top_tokens)" in found.notes[0].reason
+
+
+def test_a_row_whose_response_is_not_found_says_so(tmp_path: Path) -> None:
+    turns = [{"step": 0, "generated_text": "look", "step_reward": -0.5}, {"step": 1, "generated_text": "buy"}]
+    write(tmp_path / "x.jsonl", {"task": "t1", "prompt": "q", "total_reward": 1.5, "turns": turns})
+    assert read(tmp_path) == [("q", "", 1.5)]
+    (loss,) = by_name("generic").losses(only_run(tmp_path))
+    said = "no text of a response was found in the first rows; `turns` may hold it. Next: --map "
+    assert loss == Problem(source="x.jsonl", reason=f"{said}response=turns")
+    mapped = only_run(tmp_path, fields=fields_in("response=turns"))
+    assert [(one.response_text, one.row.reward, one.row.turns) for one in samples(mapped)] == [("look\n\nbuy", 1.5, 2)]
+    assert not by_name("generic").losses(mapped)
+    (loss,) = by_name("generic").losses(only_run(tmp_path, fields=fields_in("reward=total_reward")))
+    assert loss.reason == f"{said}reward=total_reward,response=turns"

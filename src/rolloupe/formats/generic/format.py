@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from rolloupe.formats.generic import row_tokens, rows, shapes
+from rolloupe.formats.generic import hints, row_tokens, rows, shapes
 from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
 from rolloupe.formats.reading import documents, files, jsonl
 from rolloupe.formats.reading import value_parsers as parsers
@@ -89,18 +89,16 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
         return found
 
     def losses(self, run: RunInfo) -> list[Problem]:
-        """See `Format`: steps that occur in several epochs, whose samples are mixed."""
-        links, reading = files.links_of(run), run.reading
-        places = [place for part in run.parts for place in (part.path, *_step_folders(part.path, links))]
-        listed = [entry for place in places for entry in files.files(place, links, (*files.JSONL, *rows.TABLES))]
-        named = [(entry, match["epoch"]) for entry in listed if (match := _EPOCH.search(entry.path, len(run.root)))]
-        numbered = parsers.numbered_names(_bare(entry.name) for entry, _ in named)
+        """See `Format`: files without a text of a response, and steps of several epochs, whose samples are mixed."""
+        sources = self.sources(run)
         by_step: dict[tuple[str | None, int | None], dict[str, str]] = {}
-        for entry, epoch in named:
-            if _may_hold_samples(entry, reading.fields, forced=bool(reading.format or reading.fields)):
-                source = _source(run, entry.location, numbered)
-                by_step.setdefault((source.split, source.step), {})[epoch] = source.name
-        return [
+        for source in sources:
+            if match := _EPOCH.search(source.name):
+                by_step.setdefault((source.split, source.step), {})[match["epoch"]] = source.name
+        places = [(source.name, source.location) for source in sources[:MAX_FILES]]
+        seen = [(name, rows.first_rows(at) if rows.is_read_whole(at) else look(at).objects) for name, at in places]
+        unread = [(name, hints.why_no_response(records, run.reading.fields)) for name, records in seen]
+        return [Problem(source=name, reason=reason) for name, reason in unread if reason] + [
             Problem(
                 source=min(names.values()),
                 reason=f"step {step} is in files of the epochs {', '.join(sorted(names, key=int))}: their samples are "

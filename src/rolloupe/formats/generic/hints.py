@@ -25,9 +25,9 @@ from rolloupe.formats.generic.keys import (
     words_of,
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import samples_in
+from rolloupe.formats.generic.shapes import TURNS, has_own_answer, samples_in
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.field_map import as_pairs, choice, label_of
+from rolloupe.formats.reading.field_map import Fields, as_pairs, choice, label_of
 from rolloupe.formats.reading.field_map import member as member_at
 from rolloupe.formats.reading.files import plain_name
 from rolloupe.formats.reading.records import Record, Unusable
@@ -43,13 +43,13 @@ _OF_TEXT = {
                  "result assistant text content rollout said wrote a".split()},
     "prompt": {*"prompt question query problem instruction input task request user ask asked q in".split()},
 }  # fmt: skip
+_OF_LISTS = _OF_TEXT["response"] | {"turns", "steps", "rounds", "trajectory", "history"}
 _OF_SCORE = {*"reward score grade rating value points return ret correct acc accuracy pass passed success solved "
              "resolved valid r mark verdict right true ok win won match f1 em judge judged judgement judgment "
              "outcome".split()}  # fmt: skip
 """Words in the names of scores. Other numbers may be counters or settings: a person chooses among them."""
-_OF_VERDICT = _OF_SCORE | {"status"}
 _NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
-            "status reason key role env dataset task".split()}  # fmt: skip
+            "status reason key role env dataset task system".split()}  # fmt: skip
 _NO_VERDICTS = {"yes", "no", "true", "false", "timeout"}
 """Words that may be an answer or a message as well as a verdict."""
 _space = re.compile(r"\s")
@@ -68,10 +68,20 @@ def why_unread(records: Sequence[Record]) -> str:
         return "its rows hold ids of tokens and no text. Next: --format generic shows the ids"
     rows = _rows_of(records)
     roles = roles_of(rows[0])
-    missing = "no score" if has_text(rows[0], roles) else "no text" if roles.score else "neither text nor score"
+    missing = "no text" if roles.score else "no score" if has_text(rows[0], roles) else "neither text nor score"
     where = _of_other_types(rows[0]) or " under a usual name"
     keys = _shown(dict.fromkeys(chain.from_iterable(rows)))
     return f"its rows hold {missing}{where} (keys: {keys}). Next: {_next_step(records, rows)}"
+
+
+def why_no_response(records: Sequence[Record], fields: Fields) -> str:
+    """Say which key may hold the response in the first rows of a file; empty if they have one, or no key seems to."""
+    proposed = proposed_map(records) if records else {}
+    key = proposed.get("response") or proposed.get("messages")
+    if key is None or _reads(records, dict(fields), scored=False) or not _reads(records, proposed, scored=False):
+        return ""
+    named = as_pairs(dict(fields) | proposed) or "FILE, a file of TOML"
+    return f"no text of a response was found in the first rows; {text.quoted(key)} may hold it. Next: --map {named}"
 
 
 def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
@@ -79,7 +89,8 @@ def _next_step(records: Sequence[Record], rows: Sequence[Record]) -> str:
     proposed = proposed_map(records)
     named = as_pairs(proposed)
     shows_text = _reads(records, proposed, scored=False)
-    numbers = _by_path([dict(_leaves(row)) for row in rows], int | float)
+    leaves = _by_path([dict(_leaves(row)) for row in rows], int | float)
+    numbers = [path for path, values in leaves.items() if not isinstance(values[0], bool)]
     if proposed and not named and shows_text:
         roles_shown = " and ".join(f"{role}, which may be {text.quoted(key)}" for role, key in proposed.items())
         return (
@@ -157,19 +168,19 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     taken = {key for key in roles[:9] if key} | {*roles.counts.values()}
     found: dict[str, str] = {}
     texts = _by_path(rows, str)
+    lists = (path for path, value in rows[0].items() if isinstance(value, list) and value)  # such as calls by turn
+    in_list = next((path for path in lists if _OF_LISTS.intersection(words_of(path))), "")
     has_prompt = roles.prompt and any(record.get(roles.prompt) for record in records)
     has_response = (roles.response and not isinstance(records[0][roles.response], dict)) or roles.messages
     for role, known in (("response", has_response), ("prompt", has_prompt)):
         open_paths = () if known else texts.keys() - taken
         ranks = {path: rank for path in texts if path in open_paths and (rank := _as_text(role, path, texts))}
         best = max(ranks, key=ranks.__getitem__, default="")
-        if best and (role == "response" or ranks[best][0]):
+        if best and (ranks[best][0] or (role == "response" and not in_list)):
             found[role] = best
             taken.add(best)
-    if not (roles.response or roles.messages or found.get("response")):
-        lists = (path for path, value in rows[0].items() if isinstance(value, list) and value)  # such as calls by turn
-        if path := next((path for path in lists if _OF_TEXT["response"].intersection(words_of(path))), ""):
-            found["response"] = path
+    if in_list and not (roles.response or roles.messages or found.get("response")):
+        found["response"] = in_list
     if roles.prompt and (path := _chat_within(records[0][roles.prompt], roles.prompt)):
         found["prompt"] = path
     if not roles.score and (path := _as_score(rows, taken - {roles.status_key}, found.get("response", ""))):
@@ -207,14 +218,16 @@ def _as_score(rows: Sequence[dict[str, Any]], taken: set[str], response: str) ->
         for path, values in _by_path(rows, str).items()
         if path in words
         and all(map(parsers.is_verdict, values))
-        and (words[path] & _OF_VERDICT or not any(value.strip().lower() in _NO_VERDICTS for value in values))
+        and (
+            words[path] & (_OF_SCORE | {"status"}) or not any(value.strip().lower() in _NO_VERDICTS for value in values)
+        )
     ]
     return verdicts[-1] if verdicts else ""  # later verdicts usually test more
 
 
 def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
     """The path of the first conversation in a value, with an answer if `is_answered`; empty without one."""
-    if text.conversation(value) is not None:
+    if path and text.conversation(value) is not None:
         return ""
     for below, _, member in _members_below(value, path, _DEPTH):
         messages = text.conversation(member) if isinstance(member, list | dict) else None
@@ -251,14 +264,18 @@ def _rows_of(records: Sequence[Record]) -> Sequence[Record]:
 
 def _rows_within(record: Record, depth: int) -> Sequence[Record]:
     """The first scored objects of a list or of an object of ids in a document; empty without any."""
-    members = [value for value in (record, *record.values()) if isinstance(value, list | dict) and value]
+    if has_own_answer(record):
+        return ()
+    is_scored = roles_of(record).score is not None
+    own = (value for key, value in record.items() if not (is_scored and fold(key) in TURNS))
+    members = [value for value in (record, *own) if isinstance(value, list | dict) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
         if parsers.is_messages(listed) and text.conversation(listed) is None:
             inner = _rows_within(listed[0], depth - 1) if depth else ()
             leaves = [*dict(_leaves(listed[0])).values()]
             is_scored = any(isinstance(leaf, int | float) or parsers.is_verdict(leaf) for leaf in leaves)
-            if inner or (is_scored and any(isinstance(leaf, str) for leaf in leaves)):
+            if inner or has_own_answer(listed[0]) or (is_scored and any(isinstance(leaf, str) for leaf in leaves)):
                 return inner or listed[:SHOWN_KEYS]
     deeper = (_rows_within(value, depth - 1) for value in members[1:] if depth and isinstance(value, dict))
     return next((rows for rows in deeper if rows), ())
@@ -379,7 +396,6 @@ def _is_answer(value: object) -> bool:
     return isinstance(value, str) or (isinstance(value, list) and text.conversation(value) is not None)
 
 
-NAMED_FILES = 3
 MAX_KEYS = 200
 """The most keys of a row that are considered as names of its group."""
 _REGULAR = 0.75
@@ -418,7 +434,6 @@ class GroupedRow(NamedTuple):
 
 
 Groups = list[Hashable]
-"""The group of each row."""
 
 
 def group_doubts(rows: Sequence[GroupedRow], *, is_guessed: bool) -> list[str]:
@@ -477,7 +492,7 @@ def _merged(groups: Sequence[list[GroupedRow]]) -> str:
     if several := [some for some in models if len(some) > 1]:
         return (
             f"{len(several)} of {len(models)} groups checked hold samples of several models "
-            f"({_first(several[0])}). Next: open the run with --group-by {shlex.quote(f'{of},{model}')}, which keeps "
+            f"({_shown(several[0])}). Next: open the run with --group-by {shlex.quote(f'{of},{model}')}, which keeps "
             "them apart"
         )
     places = [[*dict.fromkeys(file for _, _, file in some)] for some in groups]
@@ -485,15 +500,10 @@ def _merged(groups: Sequence[list[GroupedRow]]) -> str:
     if not several:
         return ""
     return (
-        f"{_first(several[0])} share {len(several)} of {len(places)} groups checked: their samples are "
+        f"{_shown(several[0])} share {len(several)} of {len(places)} groups checked: their samples are "
         f"shown together. Next: open the run with --group-by {shlex.quote(f'{of},file')}, if they are not parts of one "
         "log"
     )
-
-
-def _first(names: Sequence[str]) -> str:
-    shown = ", ".join(map(text.named, names[:NAMED_FILES]))
-    return f"{shown} and {len(names) - NAMED_FILES} more" if len(names) > NAMED_FILES else shown
 
 
 def _without_parts(file: str) -> str:

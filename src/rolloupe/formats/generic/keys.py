@@ -106,6 +106,7 @@ KEPT_ROWS, KEPT_KEYS, KEPT_CHARS = 512, 1000, 20_000
 KEPT_LARGE, KEPT_BYTES, KEY_BYTES = 4, 2**24, 64
 """The most cached results for larger sets: the samples of one record have the same keys."""
 
+Test = Callable[[object], object]
 T = TypeVar("T")
 
 
@@ -115,8 +116,6 @@ class NamedKeys(NamedTuple):
     by_role: dict[str, Names]
     counts: dict[str, Names]
     """The keys of token counts, by `prompt`, `response`, `total`."""
-    may_be_sample: bool
-    """Whether a key has a usual name of a text or a score."""
 
     def of(self, *roles: str) -> Names:
         """Return the keys of these roles, role by role."""
@@ -258,7 +257,7 @@ def roles_of(record: Record) -> Roles:
         group = "id"  # verifiers until September 2025: rollouts of one example share it
     step = _first(record, steps, parsers.integer)
     score = _first(record, scores, _is_score)
-    response = response or (None if messages else _first(record, responses, _is_any))
+    response = response or (None if messages else _first(record, responses))
     if score is None and "outcome" in found.by_role:
         is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
         verdicts = [key for key in found.by_role["outcome"] if is_answered and _is_verdict(key, record[key])]
@@ -270,8 +269,8 @@ def roles_of(record: Record) -> Roles:
         score = _first(record, names("weak_score", ()), parsers.number)
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
         others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
-        step = _first(record, others, _is_any)
-    prompt = prompt or _first(record, prompts, _is_any)
+        step = _first(record, others)
+    prompt = prompt or _first(record, prompts)
     if not prompt and response and chats:  # messages that are a text
         prompt = _first(record, [key for key in chats if fold(key) in _OF_MESSAGES], _is_word)
     labels = [key for key in names("label", ()) if key != response and record[key] is not None]  # but no ids of tokens
@@ -311,12 +310,11 @@ def _split_named(key: str, name: str) -> str:
     return "train" if _TRAINING.match(name) else ""
 
 
-def _first(record: Record, keys: Iterable[str], read: Callable[[object], object]) -> str | None:
-    """The first of some keys whose value `read` accepts: its answer is neither None nor False. A plain loop: this runs
-    a dozen times for each row.
-    """
+def _first(record: Record, keys: Iterable[str], fits: Test = lambda value: value is not None) -> str | None:
+    """The first of some keys whose value fits, or can be read. A plain loop: this runs a dozen times for each row."""
     for key in keys:
-        if (found := read(record[key])) is not None and found is not False:
+        found = fits(record[key])
+        if found is not None and found is not False:
             return key
     return None
 
@@ -368,14 +366,13 @@ def candidates(keys: Names) -> NamedKeys:
     outcomes = _keys_called("outcome", plain) or tuple(
         key for key in keys if not _OF_OUTCOMES.isdisjoint(words_of(key))
     )
-    may_be_sample = any(by_role[role] for role in ("prompt", "response", "messages", "score"))
     by_role["outcome"] = tuple(key for key in outcomes if key not in placed)
     judged = (key for key in keys if key not in placed and not _OF_JUDGEMENTS.isdisjoint(words_of(key)))
     by_role["judgement"] = tuple(key for key in judged if _NO_JUDGEMENTS.isdisjoint(words_of(key)))
     by_role |= {role: _keys_called(role, plain) for role in _WEAK_ROLES}
     counted = ((what, _keys_called(f"{what}_tokens", plain)) for what in ("prompt", "response", "total"))
     counts = {what: names for what, names in counted if names}
-    return NamedKeys({role: names for role, names in by_role.items() if names}, counts, may_be_sample)
+    return NamedKeys({role: names for role, names in by_role.items() if names}, counts)
 
 
 def _keys_called(role: str, plain: dict[str, list[str]]) -> Names:
@@ -401,7 +398,6 @@ def fold(key: str) -> str:
 
 
 _folded = lru_cache(maxsize=4096)(fold)
-"""For names of limited length."""
 _WEAK_RESPONSES = frozenset(map(fold, USUAL["weak_response"]))
 
 
@@ -454,17 +450,6 @@ def is_aside(key: str) -> bool:
     return folded not in _LISTS and folded.removesuffix("s") not in _LISTS
 
 
-def may_be_sample(record: Record) -> bool:
-    """Whether a row has a usual name of a text or a score, whatever the type of its value."""
-    return candidates(tuple(record)).may_be_sample
-
-
-def is_prompt_alone(record: Record) -> bool:
-    """Whether a row has a prompt and no usual name of a response."""
-    found = candidates(tuple(record))
-    return found.by_role.keys().isdisjoint(("response", "messages")) and "prompt" in found.by_role
-
-
 def _unpack(value: object) -> Any:
     """The messages of a conversation, in whatever form it is stored; any other value unchanged."""
     return value if (messages := text.conversation(value)) is None else messages
@@ -497,10 +482,6 @@ def _is_verdict(key: str, value: object) -> bool:
     if isinstance(value, str):
         return is_usual and fold(key) != "correct" and parsers.score_in(value) in (0, 1)  # `correct` may be the answer
     return isinstance(value, bool) or (is_usual and isinstance(value, int | float) and 0 <= value <= 1)
-
-
-def _is_any(value: object) -> bool:
-    return value is not None
 
 
 def _is_word(value: object) -> bool:

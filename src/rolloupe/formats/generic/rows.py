@@ -15,7 +15,7 @@ from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sampl
 from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.hints import goes_by_prompt
-from rolloupe.formats.generic.keys import Roles, is_aside, is_prompt_alone, may_be_sample, roles_of, weak_group
+from rolloupe.formats.generic.keys import Roles, candidates, is_aside, roles_of, weak_group
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import as_pairs
@@ -62,7 +62,8 @@ class NamedRows(RecordFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         record = row_tokens.with_choice(record)
         roles = self.known_roles(record)
-        if not (roles.prompt or roles.response or roles.score or may_be_sample(record)):
+        named = candidates(tuple(record))
+        if not (roles.prompt or roles.response or roles.score or named.of("prompt", "response", "messages", "score")):
             raise Unusable("an object without a text or a score under a usual name is not a sample")
         reward = self._reward(roles, record)
         status = roles.status(record)
@@ -73,7 +74,8 @@ class NamedRows(RecordFormat):
         if step is None and roles.weak_step:
             step = parsers.integer(record[roles.weak_step])
         found = _tokens(roles, record)
-        if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt_alone(record):
+        is_prompt = "prompt" in named.by_role and not named.of("response", "messages")
+        if roles.score is None and status[0] == "unknown" and not found.keys and is_prompt:
             raise Unusable("a prompt without a response, a score or a status is not a sample")
         prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response_tokens is None and len(found.pieces):
@@ -186,6 +188,8 @@ def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
 
 def number_row(row: SampleRow, number: int) -> SampleRow:
     """Number the row of one of several samples in a record."""
+    if not row.prompt and goes_by_prompt(row):
+        row.group = row.index  # responses without a prompt, which one record holds
     row.index, row.ordinal, row.part = f"{row.index}.{number}", row.start + number, str(number)
     return row
 
@@ -247,7 +251,7 @@ class AnyRows(NamedRows):
         found: list[Scanned] = []
         for number, own in enumerate(record.samples):
             try:
-                found.append(_number(self.row(source, own, start, length), number))
+                found.append(number_row(self.row(source, own, start, length), number))
             except Unusable as error:
                 reason = f"sample {number}: {error}"
                 found.append(Problem(source=source.name, reason=reason, start=start, stop=start + length))
@@ -265,14 +269,7 @@ class AnyRows(NamedRows):
         (row,) = self.rows_of(run, source, samples[number], locator.start, locator.length)
         if not isinstance(row, SampleRow):
             raise Unusable("it is not a sample")
-        return samples[number], _number(row, number) if locator.part else row
-
-
-def _number(row: SampleRow, number: int) -> SampleRow:
-    """Number the row of one of several samples in a record."""
-    if not row.prompt and goes_by_prompt(row):
-        row.group = row.index  # responses without a prompt, which one record holds
-    return number_row(row, number)
+        return samples[number], number_row(row, number) if locator.part else row
 
 
 class LineRows(AnyRows, JsonlFormat):

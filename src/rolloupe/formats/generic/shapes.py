@@ -26,10 +26,11 @@ from rolloupe.formats.generic.keys import (
     is_weak_response,
     keep_by_keys,
     roles_of,
+    words_of,
 )
 from rolloupe.formats.generic.row_tokens import SERIES, token_members
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.field_map import ROLES, Fields, has_mapped, renamed
+from rolloupe.formats.reading.field_map import Fields, has_mapped, renamed
 from rolloupe.formats.reading.records import Record, Uncut, Unusable
 
 MAX_SAMPLES = 100_000
@@ -42,7 +43,6 @@ MEMBER_CHARS = 128
 COPIED_CHARS = 4
 """The copies of each character in a shared list of messages: each sample makes its own text."""
 MAX_DEPTH = 4
-"""The most levels of nested objects."""
 LOOKED = 8
 """The most objects of a list that are searched for the keys of a field map."""
 _NUMBERED = re.compile(r"(?P<base>.*[^0-9_\-. ])[_\-. ]?(?P<number>[0-9]{1,5})")
@@ -55,8 +55,12 @@ _OBJECTS = frozenset(
 """Names of objects that may hold parts of a sample."""
 _ANSWERS = frozenset("output outputs response completion generation result modeloutput".split())
 """Names of objects whose text is the response."""
-_OF_ONE = frozenset(("steps", "turns", "actions", "events", "toolcalls", "history"))
+TURNS = frozenset(("steps", "turns", "actions", "events", "toolcalls", "history"))
 """Lists of the steps of one sample, whose rewards are parts of its reward."""
+_FACTS = frozenset("document documents doc docs passage passages retrieved judge judges judgments token tokens".split())
+"""Words in the names of lists whose texts and scores are facts about one sample."""
+_OF_ANSWERS = frozenset(("observation", "obs", "feedback", "result"))
+"""Words in the names of texts with which a tool or an environment answers a turn."""
 _TEXTS = ("text", "content", "message")
 _NO_COLUMNS = frozenset(("tools", "functions", "prompt_ids", "prompt_token_ids", "prompt_tokens", "input_ids"))
 """Lists that belong to a prompt, however long they are."""
@@ -66,12 +70,25 @@ _NUMBERS = frozenset((int, float, bool))
 
 def samples_of(record: Record, depth: int = MAX_DEPTH) -> list[Record]:
     """Return the samples of a record; the record itself if it is a sample or holds none. Raises `Unusable`."""
-    found = _by_number(record)
-    if not found and _may_hold_several(record):
-        ways = (_by_group, _in_lists, _in_list, _within, _by_id) if depth else ()
-        found = next((samples for way in ways if (samples := way(record, depth))), None)
-        found = found or [lift(sample, depth) for sample in in_columns(record) or [record]]
-    return found or [record]
+    if (found := _by_number(record)) or not _may_hold_several(record):
+        return found or [record]
+    own = lift(record, depth)
+    score = roles_of(own).score
+    if score and parsers.reward(own[score]).value is not None and has_own_answer(own):
+        return [own]
+    ways = (_by_group, _within, _in_list, _by_id) if depth else ()
+    found = next((samples for way in ways if (samples := way(record, depth))), None)
+    return found or [lift(sample, depth) for sample in in_columns(record) or [record]]
+
+
+def has_own_answer(record: Record) -> bool:
+    """Whether a record has one response: a text under a name that means nothing else, or messages that end in it."""
+    roles = roles_of(record)
+    if key := roles.response:
+        is_usual = not is_weak_response(key) or (roles.prompt is not None and key.lower() not in _LABELS)
+        return is_usual and bool(record[key]) and is_text(record[key])
+    messages = text.conversation(record[roles.messages]) if roles.messages else None
+    return messages is not None and text.answers_in(messages[-1:]) > 0
 
 
 def _may_hold_several(record: Record) -> bool:
@@ -159,10 +176,8 @@ def _beside_list(record: Record, key: str, listed: list[Any], depth: int) -> tup
 
 
 def _lists_of_samples(record: Record, depth: int) -> Iterator[tuple[str, list[Any]]]:
-    lists = [(key, value) for key, value in record.items() if type(value) is list and holds_objects(value)]
-    score = roles_of(record).score if lists else None
-    scores = record[score] if score else None
-    return ((key, value) for key, value in lists if _are_samples(scores, key, value, depth))
+    lists = ((key, value) for key, value in record.items() if type(value) is list and holds_objects(value))
+    return ((key, value) for key, value in lists if _are_samples(record, key, value, depth))
 
 
 def holds_objects(listed: list[Any]) -> bool:
@@ -176,20 +191,20 @@ def _fullest(listed: Sequence[Any]) -> Record:
     return max((own for own in listed[: 2 * LOOKED] if isinstance(own, dict)), key=len, default={})
 
 
-def _are_samples(scores: object, key: str, listed: list[Any], depth: int) -> bool:
-    """Whether the objects in a list are samples, not steps or alternatives; `scores` are those of their record."""
+def _are_samples(above: Record, key: str, listed: list[Any], depth: int) -> bool:
+    """Whether the objects in a list are samples, not steps, alternatives or facts about the sample `above` them."""
     first = _fullest(listed)
     if not all(own is None or isinstance(own, dict) for own in listed):
         return False
     if _is_group(first) or (depth > 1 and any(_lists_of_samples(first, depth - 1))):
         return True
-    if fold(key) in _OF_ONE:
+    is_weak = all(map(is_weak_response, candidates(tuple(first)).of("response", "messages")))
+    if fold(key) in TURNS or (is_weak and (has_own_answer(above) or not _FACTS.isdisjoint(words_of(key)))):
         return False
     first = _with_response(lift(first, depth - 1))
     roles = roles_of(first)
-    if not has_answer(first, roles) or roles.score is not None:
-        return roles.score is not None and has_answer(first, roles)
-    return _length(scores) == len(listed)
+    is_scored = roles.score is not None or _length(above.get(roles_of(above).score or "")) == len(listed)
+    return is_scored and has_answer(first, roles)
 
 
 def _is_group(record: Record) -> bool:
@@ -223,7 +238,7 @@ def _by_id(record: Record, depth: int) -> list[Record] | None:
         return in_columns(columns) if rows and len(columns) == len(record) else None
     members = _fullest(listed).keys()  # the members of one sample do not share these keys
     alike = sum(own is not None and not members.isdisjoint(own) for own in listed)
-    if not holds_objects(listed) or 2 * alike <= len(listed) or not _are_samples(None, "", listed, depth):
+    if not holds_objects(listed) or 2 * alike <= len(listed) or not _are_samples({}, "", listed, depth):
         return None
     shared = check_shared(facts_beside(others, [own for own in listed[:LOOKED] if own]), len(by_id))
     return [
@@ -240,7 +255,7 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
     if len(listed) < 2 or not all(type(some) is list and (not some or holds_objects(some)) for some in listed):
         return None
     full = [some for some in listed if some]
-    if not full or 2 * sum(_are_samples(None, "", some, depth) for some in full) <= len(full):  # others lack a score
+    if not full or 2 * sum(_are_samples({}, "", some, depth) for some in full) <= len(full):  # others lack a score
         return None
     _check_size(0, sum(map(len, listed)))
     longest = max(listed, key=len) if len(listed) <= LOOKED else []
@@ -263,38 +278,23 @@ def with_group(key: str, record: Record) -> Record:
 
 
 def _within(record: Record, depth: int) -> list[Record] | None:
-    """The samples in the objects of a record without a text; they share its texts and numbers."""
-    parts = {
+    """The samples in several lists, or in the objects, of a record without a text; they share its facts."""
+    lists = {key: value for key, value in record.items() if type(value) is list and holds_objects(value)}
+    lists = {key: some for key, some in lists.items() if _are_samples({}, key, some, depth)}
+    if len(lists) == 1 or has_text(record, roles_of(record)):
+        return None
+    parts = {"": _by_group(lists, depth) or []} if lists else {
         key: samples
         for key, value in record.items()
         if type(value) is dict and value and all(type(own) is dict or type(own) is list for own in value.values())
         if (samples := _by_group(value, depth - 1) or _within(value, depth - 1) or _by_id(value, depth - 1))
     } if depth > 1 else {}  # fmt: skip
-    if not parts or has_text(record, roles_of(record)):
-        return None
-    shared = check_shared(_facts_of(record), sum(map(len, parts.values())))
+    shared = check_shared(facts_beside(record, []), sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
         for key, samples in parts.items()
         for own in samples
     ]
-
-
-def _in_lists(record: Record, depth: int) -> list[Record] | None:
-    """The samples in several lists of a record without a text; they share its texts and numbers."""
-    lists = {key: value for key, value in record.items() if type(value) is list and holds_objects(value)}
-    if not 1 < len(lists) < len(record) or has_text(record, roles_of(record)):
-        return None
-    samples = _by_group({key: some for key, some in lists.items() if _are_samples(None, key, some, depth)}, depth)
-    shared = check_shared(_facts_of(record), len(samples)) if samples else {}
-    return [shared | own for own in samples] if samples else None
-
-
-def _facts_of(record: Record) -> Record:
-    """The texts and numbers of a record without its score."""
-    facts = {key: value for key, value in record.items() if not isinstance(value, dict | list)}
-    facts.pop(roles_of(facts).score or "", None)
-    return facts
 
 
 def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
@@ -522,17 +522,38 @@ def samples_in(record: Record, named: Fields = ()) -> list[Record]:
 
 def _samples_under(record: Record, named: Fields) -> list[Record]:
     """The samples of a record: only the members that a person named divide it."""
-    names = {ROLES[role] for role, _ in named}
-    key = next((name for name in ("response", "messages") if name in names and name in record), None)
-    value = record[key] if key else None
+    by_role = dict(named)
+    key = next((role for role in ("response", "messages") if role in by_role and role in record), None)
+    value: Any = record[key] if key else None
+    score = roles_of(record).score
+    has_score = score is not None and type(record[score]) is not list
+    messages = _transcript(value)
+    if key and messages and (has_score or not _are_samples({}, by_role[key], value, MAX_DEPTH)):
+        return [lift({by_role[key].partition(".")[0]: value} | record | {key: messages})]  # with the turns as they are
     if are_responses(value):
         found = in_columns(record)
     elif key:
         found = [record] if is_text(value) or type(value) is not list else None
     else:
-        own = lift(record) if "reward" in names and not isinstance(record.get("reward"), list) else {}
-        found = [record] if has_answer(own, roles_of(own)) else None
+        is_one = has_score and "reward" in by_role and "reward" in record
+        found = [record] if is_one and not _objects_with(record, [by_role["reward"]], named, MAX_DEPTH) else None
     return [lift(sample) for sample in found] if found else samples_of(record)
+
+
+def _transcript(turns: Any) -> list[Record]:
+    """The texts in a list of turns as messages: what the model wrote, and what it was answered; else empty."""
+    messages: list[Record] = []
+    for turn in filter(None, turns if type(turns) is list and holds_objects(turns) else ()):
+        names = [*candidates(tuple(turn)).of("response", "weak_response"), *_TEXTS, "action"]
+        own = next((key for key in names if turn.get(key) and isinstance(turn[key], str)), None)
+        if own is None and turn.get("tool_calls"):
+            messages.append({"role": "assistant", "tool_calls": turn["tool_calls"]})
+        messages += [
+            {"role": "assistant" if key == own else "tool", "content": value}
+            for key, value in turn.items()
+            if isinstance(value, str) and (key == own or not _OF_ANSWERS.isdisjoint(words_of(key)))
+        ]
+    return messages
 
 
 def _objects_with(
