@@ -27,7 +27,8 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
     [
         ("prompt", "response", "reward"), ("input", "completion", "score"), ("question", "output", "reward"),
         ("query", "generation", "score"), ("problem", "answer_text", "reward"),
-        ("input_prompt", "output_response", "score"),
+        ("input_prompt", "output_response", "score"), ("prompt", "summary", "r"), ("prompt", "translation", "reward"),
+        ("prompt", "trajectory", "reward"),
     ],
 )  # fmt: skip
 def test_usual_names_are_known(tmp_path: Path, prompt: str, response: str, score: str) -> None:

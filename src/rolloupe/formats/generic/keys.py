@@ -26,7 +26,7 @@ USUAL: dict[str, Names] = {
         "response": """response completion output generation answer_text output_response response_text completion_text
             output_text generated_text model_output generated candidates reply model_response llm_output solution_str
             resps""",
-        "weak_response": "text code generated_code prediction pred answer solution",
+        "weak_response": "text code generated_code prediction pred answer solution summary translation trajectory",
         "messages": "messages conversation chat trajectory traj history dialog dialogue",
         "score": f"""{" ".join(parsers.REWARDS)} reward_value final_reward final_score reward_total episode_reward
             reward_info reward_details grade reward_score rm_score""",

@@ -445,8 +445,8 @@ MOST_TOKENS = 16
 
 @lint_rule(is_certain=True)
 def lost_data(data: LintData) -> Breach | None:
-    """The run's files say that some of its data was never written, as on a full disk."""
-    lost = [loss.reason for loss in data.run.format.losses(data.run.info)]
+    """Some of the run's data was never written, as on a full disk, or is in the files and was not read."""
+    lost = [*dict.fromkeys(loss.reason for loss in data.run.format.losses(data.run.info))]
     more = f"; and {len(lost) - MOST_NAMED:,} more, in the problems of the run" if len(lost) > MOST_NAMED else ""
     return Breach(f"{'; '.join(lost[:MOST_NAMED])}{more}.", len(lost)) if lost else None
 
