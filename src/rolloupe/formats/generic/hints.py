@@ -159,7 +159,7 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     roles = roles_of(records[0])
     if of_pair := preference_map(records, roles):
         return of_pair
-    is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list))
+    is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list | dict))
     if is_open and (path := _chat_within(records[0], "", is_answered=True)):
         score = "" if roles.score else _as_score(rows, {path}, path)
         return {"messages": path, "reward": score} if score else {"messages": path}

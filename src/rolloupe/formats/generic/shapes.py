@@ -289,6 +289,8 @@ def _within(record: Record, depth: int) -> list[Record] | None:
         if type(value) is dict and value and all(type(own) is dict or type(own) is list for own in value.values())
         if (samples := _by_group(value, depth - 1) or _within(value, depth - 1) or _by_id(value, depth - 1))
     } if depth > 1 else {}  # fmt: skip
+    if not parts:
+        return None
     shared = check_shared(facts_beside(record, []), sum(map(len, parts.values())))
     return [
         shared | (own if len(parts) == 1 or "group" not in own else own | {"group": f"{key}/{own['group']}"})
