@@ -340,4 +340,4 @@ def test_a_search_that_finds_nothing_is_told_once_whenever_it_ends(
     library.is_searching = False
     if not ends_first:
         heard[0]()
-    assert capsys.readouterr().err.count("No run was found yet") == 1
+    assert capsys.readouterr().err.count("No run has been found yet") == 1
