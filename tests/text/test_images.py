@@ -50,8 +50,8 @@ def test_an_image_is_known_by_its_bytes_whatever_it_is_called() -> None:
     ("media", "why"),
     [
         (uri(png(60_000, 60_000)), "pixels"),
-        (uri(b"<svg onload=alert(1)>" * 9, "svg+xml"), "no PNG"),
-        (uri(b"<html>" * 30), "no PNG"),
+        (uri(b"<svg onload=alert(1)>" * 9, "svg+xml"), "not a PNG"),
+        (uri(b"<html>" * 30), "not a PNG"),
         ("data:image/png,plain", "base64"),
         ("data:image/png;base64,A", "base64"),
         (uri(png())[:60], "no image/png|base64"),

@@ -334,7 +334,7 @@ def look_at_images(page: Page, kinds: Viewer) -> None:
     images = page.locator("article img")
     expect(images).to_have_count(2)
     page.wait_for_function("() => [...document.querySelectorAll('article img')].every(i => i.naturalWidth === 30)")
-    expect(page.get_by_text("no PNG, JPEG, GIF or WebP")).to_have_count(2)
+    expect(page.get_by_text("not a PNG, JPEG, GIF or WebP")).to_have_count(2)
     page.get_by_text("Other fields").click()
     expect(images).to_have_count(3)
     for address in (GOOD, BAD):

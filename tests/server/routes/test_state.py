@@ -114,7 +114,7 @@ def test_what_cannot_be_kept_is_refused_and_kept_by_a_later_try(folder: Path, tm
     for change in changes:
         refused = put(app, **change)
         assert (refused.status, list(refused.json)) == (503, ["error", "next"])
-        assert "not kept" in refused.json["error"] and str(tmp_path / "state") in refused.json["error"]
+        assert "not saved" in refused.json["error"] and str(tmp_path / "state") in refused.json["error"]
     reply = get(app, "/api/state").json
     assert reply["items"] == [] and "state" in reply["trouble"]
     assert get(app, f"{run_path(app)}/samples?split=train&step=0").status == 200

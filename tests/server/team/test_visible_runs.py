@@ -240,7 +240,7 @@ def test_a_name_is_the_same_however_its_accents_are_written() -> None:
 @each("name", ["ada ", "\u00a0ada", "a\u200bda", "a\u3164da", "\u212aim"])
 def test_a_name_that_no_sender_can_have_is_refused_in_the_file_too(name: str) -> None:
     for text in ('[people]\n"{}" = "reader"\n', '[[runs]]\npath = "/d"\npeople = ["{}"]\n'):
-        with pytest.raises(BadQuery, match="cannot be seen"):
+        with pytest.raises(BadQuery, match="invisible character"):
             parsed(text.format(name).encode())
 
 
