@@ -5,5 +5,5 @@ from rolloupe.index.library import IndexWork, Library, RunSearch, plain_id
 from rolloupe.index.run import OpenRun
 from rolloupe.index.scans import RunShard
 from rolloupe.index.segments.columns import metric_column, tag_column
-from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps, merged_moments
+from rolloupe.index.segments.step_stats import Moments, StepStats, added_stamps
 from rolloupe.index.snapshot import Piece, Snapshot, StepKey

@@ -134,7 +134,8 @@ def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked]) -> 
     fell = held_out[0]
     text = fell.sentence.text.rstrip(".")
     if reward and reward[-1].way > 0:
-        rise = reward.pop().sentence.text.partition(";")[0].rstrip(".")
+        *reward, rose = reward
+        rise = rose.sentence.text.partition(";")[0].rstrip(".")
         text = f"{text}, while {rise[:1].lower()}{rise[1:]}"
     prompts = data.hashes(PROMPT)[data.is_train]
     count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[data.is_train])))

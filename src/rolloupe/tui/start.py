@@ -1,4 +1,4 @@
-"""Opens the runs while the screen is being made, and runs the app in little memory."""
+"""Opens the runs while the screen is being made, runs the app in little memory, and ends it even if it hangs."""
 
 import contextlib
 import ctypes

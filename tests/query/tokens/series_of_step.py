@@ -9,7 +9,8 @@ import numpy as np
 
 from rolloupe import tokens
 from rolloupe.errors import NotFound
-from rolloupe.index import OpenRun, merged_moments
+from rolloupe.index import OpenRun
+from rolloupe.index.segments.step_stats import merged_moments
 from rolloupe.model import Sample, SampleKey, SeriesFacts
 from rolloupe.query.records import Stats
 from rolloupe.query.sample.stream import whole

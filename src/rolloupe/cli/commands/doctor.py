@@ -255,7 +255,8 @@ def _record_of_run(run: RunDiagnosis) -> dict[str, Any]:
 
 
 def _print(report: Diagnosis, most: int | None) -> None:
-    show_line((f"Recognised{' in time' * bool(report.not_looked_at())}: {counted(len(report.runs), 'run')}", "bold"))
+    in_time = " in time" if report.not_looked_at() else ""
+    show_line((f"Recognised{in_time}: {counted(len(report.runs), 'run')}", "bold"))
     for run in report.runs:
         _print_run(run, most)
     if report.notes:

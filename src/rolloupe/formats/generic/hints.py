@@ -76,9 +76,11 @@ def why_unread(records: Sequence[Record]) -> str:
 
 def why_no_response(records: Sequence[Record], fields: Fields) -> str:
     """Say which key may hold the response in the first rows of a file; empty if they have one, or no key seems to."""
-    proposed = proposed_map(records) if records else {}
+    if not records or _reads(records, dict(fields), scored=False):
+        return ""
+    proposed = proposed_map(records)
     key = proposed.get("response") or proposed.get("messages")
-    if key is None or _reads(records, dict(fields), scored=False) or not _reads(records, proposed, scored=False):
+    if key is None or not _reads(records, proposed, scored=False):
         return ""
     named = as_pairs(dict(fields) | proposed) or "FILE, a file of TOML"
     return f"no text of a response was found in the first rows; {text.quoted(key)} may hold it. Next: --map {named}"

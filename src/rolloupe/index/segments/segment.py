@@ -27,15 +27,9 @@ from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import atomic, open_file, open_state
 
 PASSING = {
-    errno.EMFILE,
-    errno.ENFILE,
-    errno.ENOMEM,
-    errno.EINTR,
-    errno.EAGAIN,
-    errno.EIO,
-    errno.ESTALE,
-    errno.ETIMEDOUT,
-}
+    errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.EINTR, errno.EAGAIN, errno.EIO, errno.ESTALE, errno.ETIMEDOUT,
+}  # fmt: skip
+"""Errors that a later try may not meet: they say nothing about a file."""
 
 
 def is_damage(error: Exception) -> bool:
@@ -44,7 +38,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def is_readable(path: Path) -> bool:
-    """Tell whether a Parquet file exists and is whole, as far as it can be reached. Reads it."""
+    """Read a Parquet file; return False if it is missing or damaged. One out of reach for now counts as whole."""
     try:
         with pq.ParquetFile(path) as file:
             for _ in file.iter_batches():

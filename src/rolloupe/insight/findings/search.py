@@ -1,4 +1,4 @@
-"""Searches a window of a run for what the reward pays for, and keeps the findings until the run changes."""
+"""Searches a window of a run for what the reward pays for, words the findings, and keeps them until the run changes."""
 
 import contextlib
 import hashlib
