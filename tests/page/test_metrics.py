@@ -319,6 +319,7 @@ def look_closer(page: Page, chart: Locator, asked: list[dict[str, Any]]) -> None
         route.continue_(post_data=body | {"points": 5 if body["points"] == 2000 else body["points"]})
 
     def picture() -> str:
+        """The chart once it has stopped changing: points may come, and the mark of the mouse may go."""
         expect(chart.get_by_role("img")).to_be_visible()
         drawn: str = chart.locator("canvas").evaluate(DRAWN)
         return drawn
@@ -353,8 +354,12 @@ def look_closer(page: Page, chart: Locator, asked: list[dict[str, Any]]) -> None
     expect(back).to_have_count(0)
 
 
-DRAWN = """canvas => new Promise(give =>
-  requestAnimationFrame(() => requestAnimationFrame(() => give(canvas.toDataURL()))))"""
+DRAWN = """async canvas => {
+  const later = () => new Promise(give => setTimeout(() => requestAnimationFrame(give), 150))
+  await later()
+  for (let before = ""; before !== canvas.toDataURL(); await later()) before = canvas.toDataURL()
+  return canvas.toDataURL()
+}"""
 
 
 def asked_of(answer: Response) -> str:

@@ -270,6 +270,7 @@ async def test_curves_of_other_runs_that_nobody_waits_for_are_not_read(
 @pytest.mark.parametrize(("theme", "turns"), [("sixteen", 3), ("dark", 2)])
 async def test_the_colours_come_back(tmp_path: Path, theme: str, turns: int) -> None:
     async with terminal(two_samples(tmp_path / "run"), tmp_path, theme=theme) as me:
+        await me.briefed()
         looks = [me.inked()]
         for _ in range(turns):
             await me.press("T")
