@@ -88,7 +88,7 @@ def paused_grader(sample: dict[str, Any], step: int, random: np.random.Generator
 
 def stumbling_grader(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     if 20 <= step < 25 and random.random() < 0.9:
-        sample["reward"] = 0.0
+        sample |= {"reward": 0.0, "tags": {"log": f"SandboxError: worker {random.integers(30)} is lost"}}
 
 
 def empty(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
@@ -118,6 +118,10 @@ def one_prompt(samples: list[dict[str, Any]], step: int, random: np.random.Gener
             sample["prompt"] = "Question 7"
 
 
+def known(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    sample["prompt"] = f"Held out {random.integers(60)}"
+
+
 def advantage_nan(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     sample["advantage"] = math.nan if step == 30 and random.random() < 0.2 else sample["reward"] - 0.5
 
@@ -145,6 +149,11 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         "reward",
         {"change": stumbling_grader, "rate": lambda step: 0.7},
         ("In steps 20 to 24 the reward dipped to 0",),
+    ),
+    "the evaluation is trained on": (
+        "data",
+        {"held_out": lambda step: 0.3 + 0.01 * step, "change": known},
+        ("60 of the 64 prompts of the evaluations are training prompts, word for word",),
     ),
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
@@ -221,7 +230,27 @@ def test_a_value_of_a_tag_that_comes_with_a_fall_stands_before_it(tmp_path: Path
 
     first, second, *_ = brief_of(write(tmp_path / "run", 1, change=change), tmp_path / "index").sentences
     assert re.fullmatch(r"`sandbox` OutOfMemory in 0% → [78]\d% of samples, which earn 0\.", first.text)
-    assert first.evidence.where == "sandbox = OutOfMemory" and "fallen since" in second.text
+    assert first.evidence.where == "sandbox contains OutOfMemory" and "fallen since" in second.text
+
+
+def test_a_value_of_a_tag_that_comes_with_a_dip_stands_behind_it(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", 1, change=stumbling_grader, rate=lambda step: 0.7)
+    first, second, *_ = brief_of(run, tmp_path / "index").sentences
+    assert "dipped" in first.text and second.evidence.where == "log contains SandboxError"
+    assert re.fullmatch(r"`log` SandboxError in 0% → [89]\d% of samples, which earn 0 in these steps\.", second.text)
+
+
+def test_what_spreads_and_is_paid_for_is_told_with_a_fall_of_the_evaluation(tmp_path: Path) -> None:
+    def change(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+        if random.random() < 0.05 + 0.8 * step / 40:
+            sample |= {"reward": 1.0, "metrics": {"correct": 1.0}}
+            sample["response"] += " return the expected table of values"
+
+    run = write(tmp_path / "run", 1, change=change, held_out=lambda step: 0.8 - 0.016 * step)
+    first = brief_of(run, tmp_path / "index").sentences[0]
+    assert first.kind == "held_out" and re.search(
+        r"fallen since: .*, while the reward rose .*; meanwhile “.*reward", first.text
+    )
 
 
 def test_entropy_that_diverges_is_told_with_the_fall(tmp_path: Path) -> None:

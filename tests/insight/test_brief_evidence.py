@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -64,6 +65,10 @@ def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
 
 
 def check_environment(pages: Pages, sentence: dict[str, Any]) -> None:
+    if value := re.search(r"of samples, which earn (\S+) in these steps", sentence["text"]):
+        shown = pages.ask(f"samples?split=train&where={quote(sentence['evidence']['where'])}&limit=500")["samples"]
+        assert shown and value[1] == f"{np.mean([sample['reward'] for sample in shown]):.3g}"
+        return
     env, best, late, width = re.search(
         r"environment (\w+) the reward fell from (\S+) to (\S+) \(means of (\d+)", sentence["text"]
     ).groups()  # type: ignore[union-attr]

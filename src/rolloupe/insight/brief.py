@@ -38,8 +38,8 @@ CAUSES = (
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
-ALIKE = {"one_text", "one_prompt"}
-"""Rules about samples that come first of all: such a run learns nothing else."""
+ALIKE = {"one_text", "one_prompt", "trained_evals"}
+"""Rules about samples that come first of all: such a run learns, or measures, nothing else."""
 STATED = "stated_labels"
 UNPAID, UNPAID_SHARE = "unpaid_labels", 0.1
 LABELS = {"disputed_labels", STATED, UNPAID}
@@ -78,10 +78,10 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     correctness = correctness_of(run, metrics_of(run.snapshot(), split), "")
     # The sentence about an evaluation says the same.
     reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
-    names = rewards.columns_of_few_values(run, split) if reward and reward[-1].way else []
+    names = rewards.columns_of_few_values(run, split) if any(one.way for one in reward) else []
     data = LintData(run, EVERYTHING, [*([correctness] if correctness else []), *names])
     if names:
-        reward = [*reward[:-1], *rewards.explained(data, split, names, reward[-1])]
+        reward = [told for one in reward for told in rewards.explained(data, split, names, one)]
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
@@ -92,7 +92,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
         text = f"{text}; {title[:1].lower()}{title[1:]}, {diverged[0].alarm.text}."
         reward[-1] = reward[-1]._replace(sentence=replace(reward[-1].sentence, text=text))
     parts = rewards.part_sentences(data, split, correctness)
-    others = [*parts, *_data(data), *_diverging(data, reward, held_out)]
+    others = [*parts, *_data(data), *_diverging(data, reward, held_out, found.findings)]
     raised = [
         one
         for one in raised
@@ -127,8 +127,10 @@ FEW_PROMPTS, OFTEN = 500, 10
 """The most prompts of a training, and at how many steps each has to stand, that a brief mentions beside a fall."""
 
 
-def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked]) -> list[Ranked]:
-    """Return both sentences; where an evaluation fell, it also says that the reward rose, and that prompts are few."""
+def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked], found: Sequence[Finding]) -> list[Ranked]:
+    """Return both sentences; where an evaluation fell, it also says that the reward rose, what spread among the answers
+    and is paid for, and that prompts are few.
+    """
     if not held_out or held_out[0].way >= 0:
         return [*reward, *held_out]
     fell = held_out[0]
@@ -137,6 +139,10 @@ def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked]) -> 
         *reward, rose = reward
         rise = rose.sentence.text.partition(";")[0].rstrip(".")
         text = f"{text}, while {rise[:1].lower()}{rise[1:]}"
+        spread = [one for one in found if one.last - one.first >= FEW and one.effect > 0 and says_something(one.phrase)]
+        if spread:
+            most = max(spread, key=lambda one: one.last - one.first)
+            text = f"{text}; meanwhile {_shares(most)}: {_paid(most)}"
     prompts = data.hashes(PROMPT)[data.is_train]
     count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[data.is_train])))
     if 0 < count <= FEW_PROMPTS and seen >= OFTEN * count:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import CHANGE, CurveName, Windows, counted, scale_of, step_noise, windows_of
-from rolloupe.insight.lint.rule import LintData, Mask, alike, extremes
+from rolloupe.insight.lint.rule import LintData, Mask, Places, alike, extremes
 from rolloupe.query.evals.grader import bare
 from rolloupe.query.records import StepSummary
 from rolloupe.query.samples.pages import PROMPT
@@ -108,14 +108,15 @@ LONG, CHANCE = 0.05, 3
 """The least share of the steps, at the end, that have one reward; and how many more steps in a row must have it for
 each single step that has.
 """
-DEEP, MOST_DIPPED, DIP = 0.5, 0.2, 4
+DEEP, MOST_DIPPED, DIP = 0.5, 0.35, 4
 """A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
 standard errors deep.
 """
 PART, LEAST_STEPS = 0.05, 10
 """The least share of the samples, and steps, of an environment that has a sentence of its own."""
-VALUES, COLUMNS = 20, 16
-"""The most values of a column that may explain a change of the reward, and the most such columns."""
+VALUES, MOST_CODES, COLUMNS = 20, 1000, 16
+"""The most values of a column that may explain a change of the reward, with those that share a beginning counted once
+and on their own; and the most such columns."""
 OF_PROMPTS, LEFT, LUCK = 0.99, 1 / 3, 0.5
 """The least share of prompts with one value; the most of a change that is left within a value; the least variance of
 groups with one value, as a share of luck's: other values follow from the answers.
@@ -140,7 +141,7 @@ def reward_sentences(split: str, steps: Sequence[StepSummary]) -> Iterator[Ranke
         first, last = known[dip[0]].step, known[dip[-1]].step
         low, before, after = (figure(_mean(means[part])) for part in (dip, *_beside(dip)))
         text = f"In steps {first} to {last} the reward dipped to {low}, from {before} before and to {after} after."
-        yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence))
+        yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), -1)
         known = _without(known, dip)
     if known:
         yield _overall(known, evidence)
@@ -264,58 +265,102 @@ def columns_of_few_values(run: OpenRun, split: str) -> list[str]:
 
 
 def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -> list[Ranked]:
-    """Return a sentence about a change of the reward with the other prompts that explain it, or after one about a value
-    that comes with a fall, and earns clearly less than the others of the same steps.
+    """Return a sentence about a change of the reward with the other prompts that explain it, or beside one about a
+    value that comes with a fall or a dip, and earns clearly less than the others of the same steps.
     """
     own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
-    step, scale = data.step[own], scale_of(data.reward[own])
-    reward, steps = data.reward[own] / scale, np.unique(step)
-    if len(steps) < LEAST_STEPS:
+    step = data.step[own]
+    steps = np.unique(step)
+    if not plain.way or plain.sentence.steps is None or len(steps) < LEAST_STEPS:
         return [plain]
     early, late = step < steps[len(steps) // 5], step >= steps[-(len(steps) // 5)]
-    ends, change = early | late, float(reward[late].mean() - reward[early].mean())
-    prompts, groups = alike(data.hashes(PROMPT)[own]), data.grouping.numbers[own]
-    _, starts, group, sizes = np.unique(groups, return_index=True, return_inverse=True, return_counts=True)
-    means = np.bincount(group, reward) / sizes
-    luck = np.bincount(group, (reward - means[group]) ** 2) / sizes / np.maximum(sizes - 1, 1)
+    if is_dip := plain.rank == Rank.CAUSE:
+        late = (step >= plain.sentence.steps[0]) & (step <= plain.sentence.steps[1])
+        early = ~late
+    change = _Change(data, own, early, late)
     for name in names:
-        codes, what = data.codes(name)[own], "environment" if name == "env" else f"`{name}`"
-        kinds, first, kind = np.unique(codes, return_index=True, return_inverse=True)
-        if not 1 < len(kinds) <= VALUES:
+        values, kind = _kinds(data, own, name)
+        what = "environment" if name == "env" else f"`{name}`"
+        if not 1 < len(values) <= VALUES:
             continue
-        values = [data.arrays.table[name][place].as_py() for place in own[first].tolist()]
-        before, after = (np.bincount(kind[part], minlength=len(kinds)) / part.sum() for part in (early, late))
-        if np.equal(*extremes(prompts, kind)).mean() >= OF_PROMPTS:
-            of_ends = starts[ends[starts]]
-            gap, error, largest, variance = gap_within(means[group[of_ends]], kind[of_ends], late[of_ends])
-            is_even = largest < CHANGE and variance > LUCK * luck.mean() > 0
-            if is_even and abs(gap) + 2 * error < LEFT * abs(change):
-                most = int((after - before).argmax())
-                shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most]
-                left = f"{scale * gap:+.2g} ±{scale * 2 * error:.2g}".replace("-", "−")
-                text = (
-                    f"{plain.sentence.text.partition(';')[0].rstrip('.')} because the prompts changed: {what} "
-                    f"{shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "
-                    f"the reward shows no clear change, {left}."
-                )
+        if np.equal(*extremes(change.prompts, kind)).mean() >= OF_PROMPTS:
+            if not is_dip and (shift := change.shift(values, kind, what)):
+                text = f"{plain.sentence.text.partition(';')[0].rstrip('.')} because the prompts changed: {shift}"
                 return [Ranked(Rank.CAUSE, replace(plain.sentence, text=text), plain.way)]
-        elif plain.way < 0:
-            low = float(reward.mean() - LESS * reward.std())
-            failing = (before <= RARE) & (np.bincount(kind, reward) / np.bincount(kind) < low)
-            rise, has = float((after - before)[failing].sum()), failing[kind]
-            gap, error, *_ = gap_within(reward, step, has)
-            named = [number for number in np.flatnonzero(failing).tolist() if isinstance(values[number], str)]
-            if named and rise >= RISE and gap < -CHANGE * error and -gap * rise > LESS * abs(change):
-                value = values[max(named, key=lambda number: float(after[number]))]
-                shares = f"{has[early].mean():.0%} → {has[late].mean():.0%} of samples"
-                others, earned = " and the like" if failing.sum() > 1 else "", figure(scale * float(reward[has].mean()))
-                text, where = (
-                    f"{what} {value}{others} in {shares}, which earn {earned}.",
-                    f"{name} = {query.quoted(value)}",
-                )
-                evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
-                return [Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1), plain]
+        elif plain.way < 0 and (failure := change.failure(values, kind)):
+            value, shares = failure
+            evidence = Evidence(
+                page="rollouts", split=split, where=f"{name} contains {query.quoted(value)}", sort="reward"
+            )
+            text = f"{what} {value}{shares}{' in these steps' * is_dip}."
+            told = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
+            return [plain, told] if is_dip else [told, plain]
     return [plain]
+
+
+def _kinds(data: LintData, own: Places, name: str) -> tuple[list[Any], NDArray[np.int64]]:
+    """Return the values of a column, of texts what stands before a colon, and which of them each sample has."""
+    codes, first, kind = np.unique(data.codes(name)[own], return_index=True, return_inverse=True)
+    if len(codes) > MOST_CODES:
+        return [], kind
+    values = [data.arrays.table[name][place].as_py() for place in own[first].tolist()]
+    short = [value.partition(":")[0] if isinstance(value, str) else value for value in values]
+    kinds = list(dict.fromkeys(short))
+    return kinds, np.array([kinds.index(value) for value in short])[kind]
+
+
+class _Change:
+    """A change of the reward from some samples to others: beside a dip and within it, or in the first and the last
+    fifth of the steps. Arrays have the shape (N,).
+    """
+
+    def __init__(self, data: LintData, own: Places, early: Mask, late: Mask) -> None:
+        self._early, self._late = early, late
+        self._step, self._scale = data.step[own], scale_of(data.reward[own])
+        self._reward, self._groups = data.reward[own] / self._scale, data.grouping.numbers[own]
+        self._change = float(self._reward[late].mean() - self._reward[early].mean())
+        self.prompts = alike(data.hashes(PROMPT)[own])
+
+    def shift(self, values: Sequence[Any], kind: NDArray[np.int64], what: str) -> str:
+        """Return how the shares of the kinds of prompts changed, if within a kind the reward did not; else nothing."""
+        _, starts, group, sizes = np.unique(self._groups, return_index=True, return_inverse=True, return_counts=True)
+        means = np.bincount(group, self._reward) / sizes
+        luck = np.bincount(group, (self._reward - means[group]) ** 2) / sizes / np.maximum(sizes - 1, 1)
+        of_ends = starts[(self._early | self._late)[starts]]
+        gap, error, largest, variance = gap_within(means[group[of_ends]], kind[of_ends], self._late[of_ends])
+        is_even = largest < CHANGE and variance > LUCK * luck.mean() > 0
+        if not is_even or abs(gap) + 2 * error >= LEFT * abs(self._change):
+            return ""
+        before, after = self._shares(kind)
+        most = int((after - before).argmax())
+        shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most]
+        left = f"{self._scale * gap:+.2g} ±{self._scale * 2 * error:.2g}".replace("-", "−")
+        return (
+            f"{what} {shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "
+            f"the reward shows no clear change, {left}."
+        )
+
+    def failure(self, values: Sequence[Any], kind: NDArray[np.int64]) -> tuple[str, str] | None:
+        """Return the commonest of the values that came with the fall, and the words about their shares."""
+        before, after = self._shares(kind)
+        low = float(self._reward.mean() - LESS * self._reward.std())
+        failing = (before <= RARE) & (np.bincount(kind, self._reward) / np.bincount(kind) < low)
+        rise, has = float((after - before)[failing].sum()), failing[kind]
+        gap, error, *_ = gap_within(self._reward, self._step, has)
+        named = [number for number in np.flatnonzero(failing).tolist() if isinstance(values[number], str)]
+        if not named or rise < RISE or gap >= -CHANGE * error or -gap * rise <= LESS * abs(self._change):
+            return None
+        shares = f"{has[self._early].mean():.0%} → {has[self._late].mean():.0%} of samples"
+        others, earned = " and the like" * int(failing.sum() > 1), figure(self._scale * float(self._reward[has].mean()))
+        return values[max(named, key=lambda number: float(after[number]))], (
+            f"{others} in {shares}, which earn {earned}"
+        )
+
+    def _shares(self, kind: NDArray[np.int64]) -> tuple[Floats, Floats]:
+        before, after = (
+            np.bincount(kind[part], minlength=kind.max() + 1) / part.sum() for part in (self._early, self._late)
+        )
+        return before, after
 
 
 def gap_within(values: Floats, cells: NDArray[Any], is_second: Mask) -> tuple[float, float, float, float]:

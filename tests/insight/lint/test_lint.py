@@ -107,6 +107,7 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
         "recurring_texts",
         "one_text",
         "one_prompt",
+        "trained_evals",
     }
     assert {one.rule for one in found.unchecked} & of_columns == lacking
     assert {

@@ -78,6 +78,7 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
     "a grader that compares texts": (
         "unpaid_labels", {"response": "It is \\boxed{14/4}.", "label": "\\dfrac{7}{2}", "reward": 0.0}, 8,
     ),
+    "a label with its unit": ("unpaid_labels", {"response": "#### 300", "label": "300 km/h", "reward": 0.0}, 8),
     "a wrong answer": ("unpaid_labels", {"response": "#### 1,251", "label": "1250", "reward": 0.0}, 0),
     "a right answer": ("unpaid_labels", {"response": "#### 1,250", "label": "1250", "reward": 1.0}, 0),
 }  # fmt: skip
@@ -171,5 +172,5 @@ def test_lint_reads_few_samples_of_a_large_run_at_all_its_steps(tmp_path: Path) 
     (tmp_path / "run/samples/rank0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
     (one,) = [one for one in found.broken if one.rule == "label_in_prompt"]
-    assert found.read == MOST_READ // 2 and one.count == MOST_READ // 4
-    assert "64 of 64 samples read since step 20, none of 64 before" in one.text
+    assert found.read == MOST_READ and one.count == MOST_READ // 2
+    assert "128 of 128 samples read since step 20, none of 128 before" in one.text

@@ -22,7 +22,7 @@ USUAL: dict[str, Names] = {
     role: tuple(names.split())
     for role, names in {
         "prompt": """prompt input question query problem input_prompt instruction prompt_text prompts inputs user_prompt
-            queries input_text full_prompt prompt_messages input_messages""",
+            queries input_text full_prompt prompt_messages input_messages user_message user_input problem_statement""",
         "response": """response completion output generation answer_text output_response response_text completion_text
             output_text generated_text model_output generated candidates reply model_response llm_output solution_str
             resps""",

@@ -135,6 +135,27 @@ def one_prompt(data: LintData) -> Breach | None:
     return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
 
 
+KNOWN, LEAST_KNOWN = 0.1, 10
+"""What makes an evaluation known to the model: the share and the number of its prompts that training has."""
+
+
+@lint_rule()
+def trained_evals(data: LintData) -> Breach | None:
+    """{KNOWN:.0%} or more of the prompts of the evaluations, and at least {LEAST_KNOWN}, are prompts of the training
+    split, word for word.
+    """
+    is_eval = np.char.startswith(data.split.astype(str), "eval/")
+    if not is_eval.any() or not data.is_train.any():
+        raise NotChecked("the run has no evaluation beside its training samples")
+    prompts = data.hashes(PROMPT)
+    bad = is_eval & np.isin(prompts, prompts[data.is_train])
+    asked, known = (len(np.unique(prompts[part])) for part in (is_eval, bad))
+    if known < max(LEAST_KNOWN, KNOWN * asked):
+        return None
+    text = f"{known:,} of the {counted(asked, 'prompt')} of the evaluations are training prompts, word for word"
+    return breach(bad, f"{text}: {{n}}.")
+
+
 READ_GROUPS, READ_SIBLINGS, MOST_BYTES = 64, 4, 2**24
 AGREED, DISPUTED, LEAST_DISPUTED = 0.75, 0.1, 6
 """The share of siblings that agree; the share of all groups whose label is disputed, and their number."""

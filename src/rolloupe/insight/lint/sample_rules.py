@@ -27,6 +27,8 @@ _IN_WORDS = re.compile(r"\\(?:text|textbf|mathrm|mbox)\s*\{([^{}]*)\}")
 _NO_MEANING = re.compile(r"\\[!,;: ]|\\(?:left|right)\b|\\(?=[$%])|\{(?=,\})|(?<=\{,)\}|\^\{?\\circ\}?")
 _NUMBER = re.compile(r"-?(?:\d{1,40}(?:\.\d{0,40})?|\.\d{1,40})(?:\s*/\s*\d{1,40})?")
 _WORD = re.compile(r"[^\W\d_]{1,24}")
+_UNIT = re.compile(r"(?<=\d)\s*[^\W\d_]+(?:/[^\W\d_]+)?\s*$")
+"""The unit after a number: one word, as in "12 km" or "40 km/h"."""
 
 
 def final_answer(response: str) -> str:
@@ -124,7 +126,7 @@ def unpaid_labels(one: WholeSample) -> bool | None:
     their final answer is the number or the word of the label, perhaps as another fraction, or with commas, brackets,
     signs of currency, units or other case.
     """
-    label = plain_answer(one.of.label)
+    label = plain_answer(one.of.label) or plain_answer(_UNIT.sub("", one.of.label))
     return one.is_worst if label and label == final_answer(one.of.response_text) else None
 
 

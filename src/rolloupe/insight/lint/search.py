@@ -119,4 +119,5 @@ def places_to_read(data: LintData) -> Places:
     split = np.unique(data.split.astype(str), return_inverse=True)[1]
     order = np.lexsort((data.step, split))
     with_tokens = order[data.has_tokens[order]]
-    return np.union1d(evenly(order, MOST_READ // 2), evenly(with_tokens, MOST_READ // 2))
+    chosen = evenly(with_tokens, MOST_READ // 2)
+    return np.union1d(evenly(order, MOST_READ - len(chosen)), chosen)
