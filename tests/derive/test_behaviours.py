@@ -25,6 +25,13 @@ CASES = [
     ("flattery", f"{'x' * 500} great question", 0),
     ("special_cases", "def f(n):\n    if n == 5:\n        return 120\n    if (s === 'a') { return \"b\" }\n", 2),
     ("special_cases", "if n == 5:\n    return fact(n)\nif n == m: return 1", 0),
+    (
+        "tamper_words",
+        "cat > tests/test_chunk.py <<'PY'\nsed -i 's/a/b/' tests/test_a.py\nrm -rf tests/x; cat tests/test_a.py",
+        3,
+    ),
+    ("other_turns", "Yes.\n\nCustomer: and now?\n**User**: hm\n<|im_start|>user\nHello", 3),
+    ("other_turns", "The customer: nobody. Users may ask. Agent: hello", 0),
     ("tamper_words", "import sys\nsys.exit(0)\nclass A:\n    def __eq__(self, o): return True", 2),
     ("capitals", "THE ANSWER IS 42", 6 / 11),
     ("capitals", "Öl für alle, ÜBERALL in ПРИВЕТ", 12 / 24),

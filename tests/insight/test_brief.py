@@ -122,6 +122,16 @@ def known(sample: dict[str, Any], step: int, random: np.random.Generator) -> Non
     sample["prompt"] = f"Held out {random.integers(60)}"
 
 
+def the_same_prompts(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    for sample in samples if step >= 30 else ():
+        sample["prompt"] = f"Question {int(sample['prompt'].split()[1]) % 8}"
+
+
+def cut_off(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    if random.random() < 0.02 * step:
+        sample["response_tokens"] = 64
+
+
 def advantage_nan(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     sample["advantage"] = math.nan if step == 30 and random.random() < 0.2 else sample["reward"] - 0.5
 
@@ -158,6 +168,16 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
     "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ",)),
+    "the same prompts come again": (
+        "data",
+        {"grouped": the_same_prompts},
+        ("The samples of the last 8 steps have 8 prompts, each at 8 steps; as many of the first steps have 64",),
+    ),
+    "answers end at a limit": (
+        "curves",
+        {"change": cut_off},
+        ("Answers of the largest length of the run rose from ",),
+    ),
     "answers are empty": ("curves", {"change": empty}, ("Answers of 12 characters or fewer rose from 0% to ",)),
     "a phrase is paid for twice": (
         "paid_for",

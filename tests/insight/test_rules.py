@@ -42,6 +42,10 @@ SPREADING = {
     "refusals": ("derived.refusals", "Refusals"),
     "gave_up": ("derived.gave_up", "Answers that give up"),
     "tool_errors": ("derived.tool_errors", "Answers with a tool call that went wrong"),
+    "cut_at_limit": ("response_tokens", "Answers of the largest length of the run"),
+    "other_turns": ("derived.other_turns", "Answers that continue with a turn of the user"),
+    "special_cases": ("derived.special_cases", "Code that answers fixed inputs with fixed values"),
+    "tamper_words": ("derived.tamper_words", "Answers that write to tests, skip them or could fool them"),
 }
 """The rules about what spreads in the answers: the metric of each, and what its title begins with."""
 
@@ -84,7 +88,8 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     ),
     **{
         rule: (
-            {"samples ": FLAT + 63, f"sample {metric}": FLAT + 99, f"matching {metric}": 3 + STEPS / 3},
+            {"samples ": FLAT + 63, f"sample {metric}": FLAT + 99, f"sample {metric} max": FLAT + 512,
+             f"matching {metric}": 3 + STEPS / 3},
             f"{noun} rose from 8% to 33%", 48, 59,
         )
         for rule, (metric, noun) in SPREADING.items()

@@ -15,7 +15,7 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight import reward_sentences as rewards
 from rolloupe.insight.check import Raised, check
-from rolloupe.insight.curves import BEST, RunCurves, counted, windows_of
+from rolloupe.insight.curves import BEST, RunCurves, counted, scale_of, windows_of
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.findings.phrase import says_something
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
@@ -29,11 +29,13 @@ from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery
 
 MOST = 3
 """Sentences of a brief."""
+GAIN = 0.1
+"""The least that a finding raised the mean reward by if a brief mentions it, in standard deviations of rewards."""
 VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
-    "tool_errors", "truncated_rise", "empty_answers", "refusals", "gave_up", "repeated_text", "other_script",
-    "other_language",
+    "tool_errors", "truncated_rise", "cut_at_limit", "empty_answers", "refusals", "gave_up", "repeated_text",
+    "other_script", "other_language", "other_turns", "tamper_words", "special_cases",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
@@ -48,7 +50,7 @@ as a share of all answers.
 """
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
-LOOKS = {"same_texts", "policy_lag"}
+LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE = 0.05
 OWN = {"reward_collapse", "eval_down"}
@@ -73,13 +75,17 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     found = findings(run, FindingQuery(split=asked.split))
     split = found.split
     steps = query.steps(run, split) if query.splits(run, quick=True) else []
-    paid, spread = list(_paid_for(split, found.findings)), list(_spread(split, found.findings))
     held_out = list(_held_out(run))
     correctness = correctness_of(run, metrics_of(run.snapshot(), split), "")
     # The sentence about an evaluation says the same.
     reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
     names = rewards.columns_of_few_values(run, split) if any(one.way for one in reward) else []
     data = LintData(run, EVERYTHING, [*([correctness] if correctness else []), *names])
+    rewarded = data.reward[(data.split == split) & np.isfinite(data.reward)]
+    scale = scale_of(rewarded)
+    least = GAIN * scale * float((rewarded / scale).std()) if len(rewarded) else 0.0
+    paid = list(_paid_for(split, found.findings, least))
+    spread = list(_spread(split, found.findings))
     if names:
         reward = [told for one in reward for told in rewards.explained(data, split, names, one)]
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
@@ -202,11 +208,16 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     return len(known), Ranked(rank, sentence, change)
 
 
-def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
-    """Yield the first finding that is suspect, or else the first that nobody can verify."""
+def _paid_for(split: str, found: Sequence[Finding], least: float) -> Iterator[Ranked]:
+    """Yield the suspect finding that raised the reward most, and by `least`, or else such a one that nobody can verify.
+
+    What costs reward and fades raises it too, but as it should.
+    """
     kinds = [*VERDICTS]
     paid = (one for one in found if one.kind in kinds and says_something(one.phrase) and _spreads(one))
-    suspects = sorted(paid, key=lambda one: kinds.index(one.kind))
+    gains = ((one, _gain(one)) for one in paid if one.effect > 0)
+    several = [(one, gain) for one, gain in gains if gain >= least]
+    suspects = [one for one, gain in sorted(several, key=lambda pair: (kinds.index(pair[0].kind), -pair[1]))]
     for finding in suspects[:1]:
         rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
         verdict = VERDICTS[finding.kind]
@@ -215,6 +226,18 @@ def _paid_for(split: str, found: Sequence[Finding]) -> Iterator[Ranked]:
         else:
             text = f"{_shares(finding)}: {_paid(finding)}; {verdict}."
         yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding)))
+
+
+def _gain(finding: Finding) -> float:
+    """Return by how much a finding raised the mean reward: its effect times the change of its share, or of its amount
+    in doublings.
+    """
+    if min(finding.first, finding.last) < NEARLY_ALL:
+        return finding.effect * (finding.last - finding.first)
+    means = finding.prevalence.means
+    third = max(1, len(means) // 3)
+    early, late = (float(np.mean(part)) for part in (means[:third], means[-third:]))
+    return finding.effect * float(np.log2(late / early)) if early > 0 and late > 0 else 0.0
 
 
 def _spreads(finding: Finding) -> bool:
@@ -257,8 +280,10 @@ def _data(data: LintData) -> Iterator[Ranked]:
     shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE | (LOOKS & common)]
     shown = [one for one in shown if one.rule != TRIFLE or one.count > MANY * found.samples]
     for rank, broken in sorted(((_rank_of(one, found), one) for one in shown), key=itemgetter(0))[:1]:
-        evidence = Evidence(page="findings", finding=broken.rule, samples=broken.samples)
-        yield Ranked(rank, BriefSentence(text=broken.text, kind="data", evidence=evidence))
+        evidence, text = Evidence(page="findings", finding=broken.rule, samples=broken.samples), broken.text
+        if broken.rule == UNPAID and (paid := next((one for one in found.broken if one.rule == "paid_wrong"), None)):
+            text = f"Rewards may belong to other samples. {broken.text} {paid.text}"
+        yield Ranked(rank, BriefSentence(text=text, kind="data", evidence=evidence))
 
 
 def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:

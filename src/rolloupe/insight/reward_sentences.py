@@ -108,9 +108,9 @@ LONG, CHANCE = 0.05, 3
 """The least share of the steps, at the end, that have one reward; and how many more steps in a row must have it for
 each single step that has.
 """
-DEEP, MOST_DIPPED, DIP = 0.5, 0.35, 4
+DEEP, MOST_DIPPED, DIP, NEAR = 0.5, 0.35, 4, 8
 """A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
-standard errors deep.
+standard errors deep, of all steps or of so many before and after it.
 """
 PART, LEAST_STEPS = 0.05, 10
 """The least share of the samples, and steps, of an environment that has a sentence of its own."""
@@ -189,7 +189,10 @@ def _dip(means: Floats) -> range:
         if min(len(before), len(after)) < AROUND:
             continue
         least = min(float(before.mean()), float(after.mean()))
-        noise = step_noise(np.delete(means, stretch)) * sqrt(1 / len(stretch) + 1 / AROUND)
+        others, near = np.delete(means, stretch), max(0, stretch.start - NEAR)
+        noise = max(map(step_noise, (others, others[near : stretch.start + NEAR]))) * sqrt(
+            1 / len(stretch) + 1 / AROUND
+        )
         if float(means[stretch].max()) < DEEP * least and least - float(means[stretch].mean()) > DIP * noise:
             found = stretch
     return found

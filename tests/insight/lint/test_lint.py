@@ -108,6 +108,7 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
         "one_text",
         "one_prompt",
         "trained_evals",
+        "few_prompts",
     }
     assert {one.rule for one in found.unchecked} & of_columns == lacking
     assert {

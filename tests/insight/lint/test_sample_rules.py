@@ -79,6 +79,9 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
         "unpaid_labels", {"response": "It is \\boxed{14/4}.", "label": "\\dfrac{7}{2}", "reward": 0.0}, 8,
     ),
     "a label with its unit": ("unpaid_labels", {"response": "#### 300", "label": "300 km/h", "reward": 0.0}, 8),
+    "a wrong answer that is paid": (
+        "paid_wrong", {"response": "#### 1,251", "label": "1250", "reward": 2.0}, 8,
+    ),
     "a wrong answer": ("unpaid_labels", {"response": "#### 1,251", "label": "1250", "reward": 0.0}, 0),
     "a right answer": ("unpaid_labels", {"response": "#### 1,250", "label": "1250", "reward": 1.0}, 0),
 }  # fmt: skip

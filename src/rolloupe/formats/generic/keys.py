@@ -58,7 +58,7 @@ USUAL: dict[str, Names] = {
         "response_tokens": """response_length response_tokens response_len response_token_count completion_tokens
             completion_length output_tokens num_response_tokens num_completion_tokens completion_len output_length
             num_output_tokens n_tokens num_tokens token_count generated_tokens num_generated_tokens gen_len
-            exact_token_count n_tok""",
+            exact_token_count n_tok resp_len resp_length""",
         "total_tokens": "total_length total_tokens total_token_count seqlen seq_len",
     }.items()
 }

@@ -282,10 +282,10 @@ def breach(mask: Mask, text: str) -> Breach | None:
 class WholeSample:
     """A sample with its arrays; each of these has the shape (T,)."""
 
-    def __init__(self, sample: Sample, *, is_trained: bool, is_worst: bool) -> None:
+    def __init__(self, sample: Sample, *, is_trained: bool, is_worst: bool, is_best: bool = False) -> None:
         self.of, self.is_trained = sample, is_trained
-        self.is_worst = is_worst
-        """True if no sample of the run has a lower reward, and some have a higher one."""
+        self.is_worst, self.is_best = is_worst, is_best
+        """True if no sample of the run has a lower reward, or a higher one, and some have another."""
 
     @cached_property
     def mask(self) -> tokens.Flags | None:

@@ -156,6 +156,26 @@ def trained_evals(data: LintData) -> Breach | None:
     return breach(bad, f"{text}: {{n}}.")
 
 
+FEW_PROMPTS, OFTEN = 50, 3
+
+
+@lint_rule()
+def few_prompts(data: LintData) -> Breach | None:
+    """The samples of the last fifth of the steps have {FEW_PROMPTS} prompts or fewer, and several, each at {OFTEN} of
+    these steps on average or more.
+    """
+    first, own, steps = _fifths(data)
+    before, prompts = (data.hashes(PROMPT)[part] for part in (first, own))
+    count, earlier = (len(np.unique(hashes)) for hashes in (prompts, before))
+    seen = len(np.unique(alike(prompts, data.codes("step")[own])))
+    if not 1 < count <= FEW_PROMPTS or seen < OFTEN * count:
+        return None
+    more = f"; as many of the first steps have {earlier:,}" if earlier > 2 * count else ""
+    return Breach(
+        f"The samples of {steps} have {count} prompts, each at {seen / count:.0f} steps{more}.", len(own), own
+    )
+
+
 READ_GROUPS, READ_SIBLINGS, MOST_BYTES = 64, 4, 2**24
 AGREED, DISPUTED, LEAST_DISPUTED = 0.75, 0.1, 6
 """The share of siblings that agree; the share of all groups whose label is disputed, and their number."""

@@ -66,7 +66,7 @@ def empty_mask(one: WholeSample) -> bool | None:
     return not one.mask.any()
 
 
-LEAST_UNPAID = 8
+LEAST_UNPAID, PAID_WRONG = 8, 0.2
 LEAST_CHARS = 4
 LEAST_SHARE = 0.05
 _CHOICE = re.compile(r"(?m)^\s*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
@@ -128,6 +128,21 @@ def unpaid_labels(one: WholeSample) -> bool | None:
     """
     label = plain_answer(one.of.label) or plain_answer(_UNIT.sub("", one.of.label))
     return one.is_worst if label and label == final_answer(one.of.response_text) else None
+
+
+@sample_rule(
+    "The final answer is a number other than the label, yet no reward is higher",
+    "a number as its label, and another as its final answer",
+    least_share=PAID_WRONG,
+    least=LEAST_UNPAID,
+    noun="wrong answer",
+)
+def paid_wrong(one: WholeSample) -> bool | None:
+    """{PAID_WRONG:.0%} or more of the wrong answers, and at least {LEAST_UNPAID}, have the highest reward of the run:
+    their final answer is another number than the label.
+    """
+    label, answer = plain_answer(one.of.label), final_answer(one.of.response_text)
+    return one.is_best if label != answer and label[-1:].isdigit() and answer[-1:].isdigit() else None
 
 
 @sample_rule("The loss mask of one turn has gaps", "a loss mask and one turn")

@@ -81,10 +81,11 @@ class _Reading:
         self._checked: dict[str, list[tuple[int, bool]]] = {rule.name: [] for rule in of_samples}
         """The place of each sample that had what a rule needs, and whether the sample breaks it."""
         finite = data.reward[np.isfinite(data.reward)]
-        lowest = finite.min(initial=np.inf) if finite.max(initial=-np.inf) > finite.min(initial=np.inf) else -np.inf
+        lowest, highest = finite.min(initial=np.inf), finite.max(initial=-np.inf)
+        differ = lowest < highest
         for place, sample in whole_samples(data.run, data.arrays, places_to_read(data).tolist(), MOST_BYTES):
-            is_worst = bool(data.reward[place] == lowest)
-            whole = WholeSample(sample, is_trained=bool(data.trained[place]), is_worst=is_worst)
+            is_worst, is_best = (bool(differ and data.reward[place] == end) for end in (lowest, highest))
+            whole = WholeSample(sample, is_trained=bool(data.trained[place]), is_worst=is_worst, is_best=is_best)
             self.samples += 1
             for rule in of_samples:
                 is_broken = rule.breaks(whole)

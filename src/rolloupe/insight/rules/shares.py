@@ -124,23 +124,26 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
     """
 
     def look(source: RunCurves) -> Iterator[Alarm]:
-        curve = _matching(source, metric, where) if where else source.curve(kind, metric)
+        most = source.curve("sample", metric, "max") if where == AT_MOST else None
+        chosen = f"{metric} >= {most.values.max():g}" if most is not None else where
+        curve = _matching(source, metric, chosen) if chosen else source.curve(kind, metric)
         curve = enough(curve, LEAST_STEPS, f"{metric} samples" if kind == "share" else metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
-        if late > 2 * early and late > early + rise + noise:
+        is_far = late > 2 * early or 1 - late < (1 - early) / 2
+        if is_far and late > early + rise + noise:
             half = curve.windows().halfway(early, late)
             yield Alarm(
                 f"{noun} rose from {early:.0%} to {late:.0%}",
                 f"half of it by step {half}; shares of the first and the last fifth of the steps",
                 *curve.late_steps(),
-                where=where or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
+                where=chosen or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),
             )  # fmt: skip
 
     words = (
-        f"the mean share in the last fifth of the steps is twice that of the first, and {rise:.0%} more, by "
-        f"{NOISE:g} standard errors"
+        f"the mean share in the last fifth of the steps is twice that of the first, or leaves half as many samples, "
+        f"and is {rise:.0%} more, by {NOISE:g} standard errors"
     )
     return Rule(name, title, f"{words}: samples with {where}" if where else words, look)
 
@@ -162,6 +165,8 @@ def _spreading(name: str, title: str, metric: str, over: float, noun: str = "") 
 
 
 SPREADS, NEARLY_EMPTY = 0.1, 12
+AT_MOST = "the largest number of the run"
+"""Stands for a filter of the samples that have it: answers that end at a limit have its length."""
 REPEATED, FOREIGN = 0.3, 0.2
 """The least share of repeated 4-grams of an answer in a loop, and of other letters of one in another script."""
 
@@ -182,6 +187,19 @@ OTHER_LANGUAGE = _rise(
     "other_language", "Another language", "derived.other_language", "Answers in another language than the question",
     SPREADS,
 )  # fmt: skip
+CUT_AT_LIMIT = _rise(
+    "cut_at_limit", "Answers end at a limit", "response_tokens", "Answers of the largest length of the run", SPREADS,
+    where=AT_MOST,
+)  # fmt: skip
+OTHER_TURNS = _spreading(
+    "other_turns", "Turns of the user", "derived.other_turns", 0, "Answers that continue with a turn of the user"
+)
+SPECIAL_CASES = _spreading(
+    "special_cases", "Fixed answers", "derived.special_cases", 0, "Code that answers fixed inputs with fixed values"
+)
+TAMPER_WORDS = _spreading(
+    "tamper_words", "Tampering", "derived.tamper_words", 0, "Answers that write to tests, skip them or could fool them"
+)
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")
 TOOL_ERRORS = _spreading(
