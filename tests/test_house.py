@@ -145,6 +145,20 @@ def test_no_name_is_bound_twice_and_no_modules_import_each_other(parsed: dict[Pa
     assert house_figures.circles(planted) == [["rolloupe.one", "rolloupe.two"], ["rolloupe.two", "rolloupe.one"]]
 
 
+def test_a_name_is_imported_from_the_module_that_makes_it_or_a_package_that_offers_it(
+    parsed: dict[Path, ast.Module],
+) -> None:
+    assert house_figures.borrowed(parsed) == []
+    codes = {
+        "maker.py": "A = 1\ndef f(): pass",
+        "user.py": "from rolloupe.maker import A, f",
+        "query/__init__.py": "from rolloupe.maker import A",
+        "late.py": "from rolloupe.user import A\nfrom rolloupe import user, query\nuser.f()\nquery.A",
+    }
+    planted = {house_figures.SOURCES / name: ast.parse(code) for name, code in codes.items()}
+    assert house_figures.borrowed(planted) == ["rolloupe.late: rolloupe.user.A", "rolloupe.late: rolloupe.user.f"]
+
+
 def test_tests_use_public_names(parsed: dict[Path, ast.Module]) -> None:
     assert house_figures.tests_with_private_names(parsed) == []
     reader = ast.parse("from rolloupe.model import _hidden\nrun._hidden()\npatch.setattr(run, '_hidden', 1)\n")

@@ -15,6 +15,15 @@ TESTS = Path(__file__).parents[1] / "tests"
 MOST_LINES = 3
 """Lines of a function that are not its docstring: shorter ones that are named once are looked at."""
 
+OFFERING = {
+    f"rolloupe.{name}"
+    for name in (
+        "api", "derive", "export", "formats", "index", "insight", "insight.findings", "insight.lint", "insight.rescore",
+        "insight.reward_components", "query", "query.search", "storage", "tokenizer",
+    )
+}  # fmt: skip
+"""The packages that offer what they import."""
+
 STATEMENTS = (ast.stmt, ast.excepthandler, ast.match_case)
 """What contains statements, such as imports, or is one."""
 
@@ -93,10 +102,59 @@ def bound_twice(parsed: dict[Path, ast.Module]) -> list[str]:
     return found
 
 
+def borrowed(parsed: dict[Path, ast.Module]) -> list[str]:
+    """Return the names that a module takes from another that only imports them, and does not offer them."""
+    modules = _by_name(parsed)
+    own = {name: _own_names(tree, modules) for name, tree in modules.items()}
+    found = []
+    for name, tree in modules.items():
+        aliases: dict[str, str] = {}
+        taken: list[tuple[str, str]] = []
+        for node in nodes(tree):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                taken += [(node.module, alias.name) for alias in node.names if alias.name != "*"]
+                aliases |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+            elif isinstance(node, ast.Import):
+                aliases |= {alias.asname: alias.name for alias in node.names if alias.asname}
+        others = {alias: module for alias, module in aliases.items() if module in modules and alias not in own[name]}
+        for node in nodes(tree):
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in others:
+                taken.append((others[node.value.id], node.attr))
+        found += [
+            f"{name}: {module}.{taken_name}"
+            for module, taken_name in taken
+            if module in modules.keys() - OFFERING
+            and taken_name not in own[module]
+            and f"{module}.{taken_name}" not in modules
+        ]
+    return found
+
+
+def _own_names(tree: ast.Module, modules: dict[str, ast.Module]) -> set[str]:
+    """Return the names that a module binds by itself, also as a parameter, or offers by `__all__` or a star."""
+    names = {"__doc__", "__file__", "__name__", "__path__"}
+    for node in nodes(tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            names.add(node.id)
+        elif isinstance(node, ast.arg):
+            names.add(node.arg)
+        elif isinstance(node, ast.ImportFrom) and node.names[0].name == "*" and node.module in modules:
+            names |= _own_names(modules[node.module], modules)
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__":
+            names |= {str(part.value) for part in ast.walk(node.value) if isinstance(part, ast.Constant)}
+    return names
+
+
+def _by_name(parsed: dict[Path, ast.Module]) -> dict[str, ast.Module]:
+    names = {path: ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts) for path in parsed}
+    return {name.removesuffix(".__init__"): parsed[path] for path, name in names.items()}
+
+
 def circles(parsed: dict[Path, ast.Module]) -> list[list[str]]:
     """Return the modules that import each other, also by imports within functions; not those for types alone."""
-    names = {path: ".".join(path.relative_to(SOURCES.parent).with_suffix("").parts) for path in parsed}
-    modules = {name.removesuffix(".__init__"): parsed[path] for path, name in names.items()}
+    modules = _by_name(parsed)
     graph = {name: {*_imported(tree, modules)} - {name} for name, tree in modules.items()}
     while leaves := {name for name, others in graph.items() if not others}:
         graph = {name: others - leaves for name, others in graph.items() if name not in leaves}
