@@ -79,8 +79,8 @@ lint: dev  ## ruff, oxlint and oxfmt
 	$(NPM) run --silent lint
 	$(NPM) run --silent format:check
 
-types: dev  ## mypy and tsc, both strict
-	$(PY) -m mypy
+types: dev  ## pyrefly and tsc, both strict
+	$(PY) -m pyrefly check
 	$(NPM) run --silent typecheck
 
 contracts: dev  ## the floors of docs/architecture.md
@@ -116,7 +116,7 @@ wheel: dev  ## build sdist and wheel into dist/
 	$(PY) -m build
 
 clean:  ## remove all that make has made
-	rm -rf .venv .cache build dist web/dist web/node_modules .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf .venv .cache build dist web/dist web/node_modules .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Set-up, one stamp a stage.

@@ -73,7 +73,7 @@ class Screen:
 
     def memory_mb(self) -> float:
         with open(f"/proc/{self.pid}/status") as file:
-            return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1]) / 1024  # type: ignore[index]
+            return int(re.search(r"VmHWM:\s+(\d+)", file.read())[1]) / 1024  # type: ignore[pyrefly:unsupported-operation]
 
     def wait(self) -> int:
         """Read until the process ends; returns its exit code."""

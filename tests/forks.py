@@ -142,7 +142,7 @@ START_WORKER = execution.start_process
 
 def patch_workers() -> None:
     """Have this process take its indexers from here."""
-    execution.start_process = index_worker  # type: ignore[assignment]
+    execution.start_process = index_worker  # type: ignore[pyrefly:bad-assignment]
 
 
 def program(code: str, *args: str, **environ: str) -> Fork:
@@ -234,8 +234,8 @@ def _run(request: dict[str, Any], numbers: list[int]) -> None:
             print(end.code, file=sys.stderr)
     except KeyboardInterrupt:
         code = -signal.SIGINT
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
+    except BaseException as error:
+        sys.excepthook(type(error), error, error.__traceback__)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

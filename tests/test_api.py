@@ -165,7 +165,7 @@ def test_a_query_and_single_arguments_ask_the_same(one: Runs) -> None:
 )
 def test_what_cannot_be_asked(one: Runs, options: dict[str, object], said: str) -> None:
     with pytest.raises(BadQuery, match=said):
-        list(one.samples(**options))  # type: ignore[arg-type]
+        list(one.samples(**options))  # type: ignore[pyrefly:bad-argument-type]
 
 
 def test_a_column_that_is_not_there_is_pointed_at(one: Runs) -> None:

@@ -44,7 +44,7 @@ def opened(place: Path, run: str = "run", index: str = "index") -> "rolloupe.Run
 
 def rescored(place: Path, function: str = "fn", **more: object) -> None:
     with opened(place) as run:
-        run.rescore(f"{place / 'grader.py'}:{function}", **more)  # type: ignore[arg-type]
+        run.rescore(f"{place / 'grader.py'}:{function}", **more)  # type: ignore[pyrefly:bad-argument-type]
 
 
 def test_scores_are_a_sample_metric_that_lists_filters_charts_and_samples_show(place: Path) -> None:

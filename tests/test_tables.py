@@ -73,7 +73,7 @@ def test_in_a_notebook_text_is_text(tmp_path: Path) -> None:
             for answer in (runs, runs[0], runs.samples(step=2), runs.groups(2), runs.steps(), runs.splits())
         ]
         item, group = next(runs.samples(step=2)), runs.groups(2)[0]
-        shown += [one._repr_html_() for one in (runs.sample(item.key), item, group)]  # type: ignore[union-attr]
+        shown += [one._repr_html_() for one in (runs.sample(item.key), item, group)]  # type: ignore[pyrefly:missing-attribute]
         assert all("<script" not in html and "<img" not in html for html in shown)
         assert sum("&lt;script&gt;" in html for html in shown) == 5
         for html, one in zip(shown[-2:], (item, group), strict=True):

@@ -41,7 +41,7 @@ def each(names: str | tuple[str, ...], cases: Iterable[Any]) -> Callable[[Callab
                     raise
 
         own = inspect.signature(test).parameters.values()
-        tested.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        tested.__signature__ = inspect.Signature(  # type: ignore[pyrefly:missing-attribute]
             [one for one in own if one.name not in arguments]
         )
         return tested

@@ -59,7 +59,7 @@ def parts_of(value: Any) -> Iterator[Any]:
         yield from (getattr(value, name, None) for name in value.__struct_fields__)
     elif is_dataclass(value) and not isinstance(value, type):
         yield from (getattr(value, field.name, None) for field in fields(value))
-    elif isinstance(value, list | tuple):
+    elif isinstance(value, (list, tuple)):
         yield from value[:3]
     elif isinstance(value, dict):
         yield from list(value.values())[:20]

@@ -260,7 +260,7 @@ class FeatureRows(NamedTuple):
 
     def at(self, places: Places) -> "FeatureRows":
         """Some of the features."""
-        return FeatureRows(*(column[places] for column in self))  # type: ignore[arg-type]
+        return FeatureRows(*(column[places] for column in self))  # type: ignore[pyrefly:bad-argument-type]
 
 
 class _Hits(NamedTuple):

@@ -45,9 +45,10 @@ class Agent:
     def ask(self, name: str, **arguments: Any) -> Answer:
         result = self._portal.call(self._client.call_tool, name, arguments)
         (content,) = result.content
+        assert content.type == "text"
         if result.is_error and "ask again in a while" in content.text:  # a slow machine is not ready yet
             return self.ask(name, **arguments)
-        assert content.type == "text" and result.structured_content is None
+        assert result.structured_content is None
         return self._read(content.text, bool(result.is_error))
 
     def _read(self, text: str, is_error: bool) -> Answer:

@@ -463,6 +463,6 @@ def _table(style: Style, rows: list[dict[str, Any]]) -> str:
 def _cell(style: Style, value: Any) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return ""
-    if isinstance(value, list | dict):
+    if isinstance(value, (list, dict)):
         return repr(value) if style.cells == "repr" else json.dumps(value, ensure_ascii=style.is_ascii)
     return str(value)

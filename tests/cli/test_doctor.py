@@ -199,7 +199,7 @@ def test_folders_that_were_not_looked_at_in_time_are_counted(tmp_path: Path, mon
 def hasty_main(*words: str) -> None:
     """Be the command line where questions take very long."""
     doctor.LIMIT_S = 1.5
-    doctor.diagnosis_of = lambda run: time.sleep(90)  # type: ignore[assignment,return-value]
+    doctor.diagnosis_of = lambda run: time.sleep(90)  # type: ignore[pyrefly:bad-assignment]
     main_of(*words)
 
 

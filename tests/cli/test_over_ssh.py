@@ -56,7 +56,7 @@ def viewers() -> dict[int, list[str]]:
 def wait_until(is_so: object, timeout_s: float = 30.0) -> None:
     """Wait until a function returns true."""
     began = time.monotonic()
-    while not is_so():  # type: ignore[operator]
+    while not is_so():  # type: ignore[pyrefly:not-callable]
         assert time.monotonic() - began < timeout_s
         time.sleep(0.05)
 

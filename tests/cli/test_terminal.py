@@ -120,11 +120,11 @@ def slow_main(*words: str) -> None:
     progress.PATIENCE_S = 0.05
 
     def slowly(indexer: RunIndexer) -> None:
-        RunIndexer.scan_new = scan_new  # type: ignore[method-assign]
+        RunIndexer.scan_new = scan_new  # type: ignore[pyrefly:method-assign]
         time.sleep(0.5)
         scan_new(indexer)
 
-    RunIndexer.scan_new = slowly  # type: ignore[method-assign, assignment]
+    RunIndexer.scan_new = slowly  # type: ignore[pyrefly:bad-assignment, pyrefly:method-assign]
     main_of(*words)
 
 

@@ -63,7 +63,7 @@ def test_a_step_of_openrlhf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_a_rollout_of_agent_lightning(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     hooks = ModuleType("agentlightning.hooks")
-    hooks.RolloutHooks = object  # type: ignore[attr-defined]
+    hooks.RolloutHooks = object  # type: ignore[pyrefly:missing-attribute]
     monkeypatch.setitem(sys.modules, "agentlightning.hooks", hooks)
     hook = code_of("agent_lightning.md")["Record"]()
     hook.on_startup()
@@ -128,7 +128,7 @@ RECORDED: dict[str, tuple[dict[str, Any], str]] = {
 def test_the_loop_of_a_page_records_its_samples(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names, group = RECORDED[page]
-    own = {"rolloupe": rolloupe, **STEP, **names}
+    own: dict[str, Any] = {"rolloupe": rolloupe, **STEP, **names}
     exec(block_with(page, "recorder.sample("), own)
     own["recorder"].close()
     with rolloupe.open(tmp_path / "runs") as runs:

@@ -88,7 +88,7 @@ def _sample(number: int) -> Sample:
 def test_one_sample_is_held_at_a_time(tmp_path: Path, layout: str) -> None:
     run = Made(500)
     told: list[tuple[int, int]] = []
-    done = convert(run, tmp_path / "out", layout, advanced=lambda *numbers: told.append(numbers))
+    done = convert(run, tmp_path / "out", layout, advanced=lambda number, count: told.append((number, count)))
     assert run.most <= 3
     assert told == [(number, 500) for number in range(1, 501)]
     by_place = {} if layout == "relax" else {"sample number": 499}  # of the first, number and place are both 0

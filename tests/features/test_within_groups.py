@@ -62,7 +62,7 @@ def radar(texts: list[str], rewards: np.ndarray, sizes: list[int]) -> dict[int, 
 def test_the_radar_sums_what_counting_one_by_one_would() -> None:
     rng = np.random.default_rng(1)
     words = ["a", "b", "c", "check", "12", "."]
-    texts = [" ".join(rng.choice(words, rng.integers(0, 12))) for _ in range(24)]
+    texts: list[str] = [" ".join(rng.choice(words, rng.integers(0, 12))) for _ in range(24)]
     rewards, sizes = rng.random(24), [8, 8, 1, 7]
     found = radar(texts, rewards, sizes)
     grouping = grouping_of(sizes)
@@ -80,6 +80,6 @@ def test_the_radar_sums_what_counting_one_by_one_would() -> None:
 
 def test_the_radar_keeps_the_phrases_that_vary_most_and_looks_at_no_reward_for_that() -> None:
     rng = np.random.default_rng(2)
-    texts = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(64)]
+    texts: list[str] = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(64)]
     one, other = (radar(texts, rng.random(64), [8] * 8) for _ in range(2))
     assert one.keys() == other.keys() and len(one) > 20 and radar([""] * 8, rng.random(8), [8]) == {}

@@ -18,7 +18,7 @@ torch = needs("torch")
 
 
 def recorder(path: Path, **more: Any) -> Recorder:
-    return Recorder(path, **{"code": None, "strict": True, **more})
+    return Recorder(path, **dict[str, Any](code=None, strict=True) | more)
 
 
 def test_the_example_of_the_page_runs(tmp_path: Path) -> None:

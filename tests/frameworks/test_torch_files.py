@@ -45,7 +45,7 @@ def check_same(ours: Any, theirs: Any, place: str = "root") -> None:
         assert list(ours) == list(theirs), place
         for key, value in theirs.items():
             check_same(ours[key], value, f"{place}.{key}")
-    elif isinstance(theirs, list | tuple):
+    elif isinstance(theirs, (list, tuple)):
         assert len(ours) == len(theirs) and isinstance(ours, tuple) == isinstance(theirs, tuple), place
         for number, (one, other) in enumerate(zip(ours, theirs, strict=True)):
             check_same(one, other, f"{place}[{number}]")

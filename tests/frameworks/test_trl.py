@@ -40,16 +40,16 @@ class Spy:
         super().__init__(*args, **kwargs)
 
     def _calculate_rewards(self, inputs: Any, prompts: Any, completions: Any, ids: Any) -> Any:
-        rewards = super()._calculate_rewards(inputs, prompts, completions, ids)  # type: ignore[misc]
+        rewards = super()._calculate_rewards(inputs, prompts, completions, ids)  # type: ignore[pyrefly:missing-attribute]
         self.batches.append({"inputs": inputs, "prompts": prompts, "completions": completions, "ids": ids})
         self.batches[-1]["rewards"] = rewards.clone()
         return rewards
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
-        output = super()._generate_and_score_completions(inputs)  # type: ignore[misc]
+        output = super()._generate_and_score_completions(inputs)  # type: ignore[pyrefly:missing-attribute]
         held = {name: value.clone() for name, value in output.items() if isinstance(value, torch.Tensor)}
-        mode = "train" if self.model.training else "eval"  # type: ignore[attr-defined]
-        self.batches[-1] |= {**held, "mode": mode, "step": self.state.global_step}  # type: ignore[attr-defined]
+        mode = "train" if self.model.training else "eval"  # type: ignore[pyrefly:missing-attribute]
+        self.batches[-1] |= {**held, "mode": mode, "step": self.state.global_step}  # type: ignore[pyrefly:missing-attribute]
         return output
 
 

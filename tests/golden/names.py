@@ -41,7 +41,7 @@ def _public(module: Any) -> dict[str, Any]:
 def _members(value: type) -> Iterator[tuple[str, Any]]:
     for name, member in inspect.getmembers_static(value):
         if not name.startswith("_") and not isinstance(member, MemberDescriptorType) and name not in dir(Exception):
-            of = member.__func__ if isinstance(member, classmethod | staticmethod) else member
+            of = member.__func__ if isinstance(member, (classmethod, staticmethod)) else member
             yield name, _signature(of.fget if isinstance(of, property) and of.fget else of)
 
 

@@ -53,7 +53,7 @@ changes = st.lists(change, min_size=2, max_size=4)
 
 
 @given(changes)
-def test_a_snapshot_after_changes_is_that_of_a_new_assembly(made: list) -> None:  # type: ignore[type-arg]
+def test_a_snapshot_after_changes_is_that_of_a_new_assembly(made: list) -> None:  # type: ignore[pyrefly:implicit-any-type-argument]
     kept, now = Assembly(), dict[tuple[str, int], Segment]()
     for added, dropped, growing in made:
         for name in dropped:

@@ -503,7 +503,7 @@ def test_packing_gives_way(tmp_path: Path) -> None:
         idle.write(lambda: False)
         assert files(tmp_path / "index") == []
         asked: list[None] = []
-        idle.write(lambda: len(asked) < 2 and not asked.append(None))  # type: ignore[func-returns-value]
+        idle.write(lambda: len(asked) < 2 and not asked.append(None))
         assert len(files(tmp_path / "index")) <= 2
         idle.write(lambda: True)
         assert len(files(tmp_path / "index")) == 4 and idle.pending() == []

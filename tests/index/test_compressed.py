@@ -90,7 +90,7 @@ def test_appended_members_show_within_a_second_and_end_in_segments(
         for number in range(1, ROWS, 3):
             with path.open("ab") as file:
                 file.write(pack(lines([row(0, number + i) for i in range(3)]), ending))
-            assert eventually(lambda count=number + 3: row_count(run) == count) < 20.0  # type: ignore[misc]
+            assert eventually(lambda count=number + 3: row_count(run) == count) < 20.0
         assert [item.key.index for item in query.every(run, SampleQuery())] == [str(i) for i in range(ROWS)]
         eventually(lambda: not tails_of(run), within_s=10)
         assert row_count(run) == ROWS

@@ -60,7 +60,7 @@ def test_jobs_on_remote_files_are_taken_early_and_performed_in_order(monkeypatch
         orders.append(order)
         began.set()
         may_go_on.wait(60)
-        return JobReply(error=order.job.source.name)  # type: ignore[union-attr]
+        return JobReply(error=order.job.source.name)  # type: ignore[pyrefly:missing-attribute]
 
     def job(number: int) -> ScanJob:
         source = Source(name=str(number), path=f"/s3:/bucket/{number}.jsonl")
@@ -78,7 +78,7 @@ def test_jobs_on_remote_files_are_taken_early_and_performed_in_order(monkeypatch
     finally:
         may_go_on.set()
         executor.close()
-    announced = [[one.source.name for one in order.announced] for order in orders]  # type: ignore[union-attr]
+    announced = [[one.source.name for one in order.announced] for order in orders]  # type: ignore[pyrefly:missing-attribute]
     assert announced == [[], ["2", "3", "4"], ["5"], [], [], []]
 
 

@@ -106,7 +106,7 @@ def test_a_file_cut_back_and_written_on_holds_what_it_holds(
         path.write_bytes(gzip.compress(path.read_bytes()))
     pack = gzip.compress if packed else bytes
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
-        run = library.runs[0]
+        run, kept = library.runs[0], 0
         for number in range(8, 12):
             with path.open("ab") as file:
                 file.write(pack(lines([row(0, number, reward=5.0)])))
@@ -161,7 +161,7 @@ def test_when_a_run_changed_is_told_though_the_clocks_of_its_files_are_wrong(tmp
             with file.open("ab") as written:
                 written.write(lines([row(0, known)]))
             os.utime(file, (of_s, of_s))
-            eventually(lambda known=known: row_count(run) > known)  # type: ignore[misc]
+            eventually(lambda known=known: row_count(run) > known)
             assert (run.sources.changed_s() or 0) < hour_s
     found = sources.Sources(run.info, run.format, clock=clock)
     found.look()

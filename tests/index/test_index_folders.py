@@ -35,8 +35,8 @@ def reader(index_dir: Path, cache: Path) -> Iterator[Callable[[Path], list[list[
     command = read_only(index_dir, [sys.executable, "-W", "error", "-c", READER, str(index_dir)])
     environ, pipe = {**os.environ, "XDG_CACHE_HOME": str(cache)}, subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environ) as process:
+        assert process.stdin and process.stdout
         asked, answered = process.stdin, process.stdout
-        assert asked and answered
 
         def read(run: Path) -> list[list[int]]:
             print(run, file=asked, flush=True)

@@ -131,7 +131,7 @@ def test_a_launch_that_begins_while_the_run_is_open_is_followed(tmp_path: Path) 
         assert means(run)[3] == (2, 0.0)
         for stop, step, is_so in ((16, 2, (6, 1 / 3)), (18, 2, (4, 1.0)), (26, 3, (4, 1.0))):
             write(tmp_path / "run", rows[max(14, stop - 8 if stop == 26 else stop - 2) : stop], mode="ab")
-            eventually(lambda step=step, is_so=is_so: means(run)[step] == pytest.approx(is_so))  # type: ignore[misc]
+            eventually(lambda step=step, is_so=is_so: means(run)[step] == pytest.approx(is_so))
         eventually(lambda: means(run) == NEWEST)
         write(tmp_path / "run", [row | {"reward": 2.0} for row in rows_of(1, 1.0) + rows_of(2, 1.0)], mode="ab")
         eventually(lambda: means(run) == NEWEST | {1: (4, 2.0), 2: (4, 2.0)})

@@ -153,7 +153,7 @@ class Walk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.goes_on, self.error = threading.Event(), ""
-        self._found = discover
+        self._found: Any = discover
         monkeypatch.setattr(library_module, "discover", self)
         monkeypatch.setattr(library_module, "discover_begun", self)
         monkeypatch.setattr(library_module, "ADOPT_S", 0.02)
@@ -161,7 +161,7 @@ class Walk:
     def __call__(
         self, paths: Any, reading: Any = AS_FOUND, within_s: Any = None, on_find: Any = None, *, is_over: Any, **_: Any
     ) -> Discovery:
-        found = self._found(paths, reading, within_s, on_find, is_over)
+        found: Discovery = self._found(paths, reading, within_s, on_find, is_over)
         if on_find is not None:
             eventually(lambda: self.goes_on.is_set() or is_over())
         if self.error:
@@ -195,7 +195,7 @@ def test_whoever_sees_that_the_search_has_ended_finds_all_runs(tmp_path: Path, m
     for name in ("a", "b"):
         relax_run(tmp_path / "runs" / name, steps=1)
     walk, searched, open_run = Walk(monkeypatch), dict[str, bool](), Library.open_run
-    found: Any = walk._found
+    found = walk._found
     walk._found = lambda *how: found(*how[:3], lambda info: info.name == "a" and how[3] and how[3](info))
 
     def opened(library: Library, run_id: str, info: RunInfo) -> OpenRun:

@@ -110,7 +110,7 @@ def answers(cluster: OtherThreads, reply: NodeReply | Exception) -> None:
             future.set_result(encoded(reply))
         return SimpleNamespace(future=lambda: future)
 
-    cluster._begun = begun  # type: ignore[method-assign]
+    cluster._begun = begun  # type: ignore[pyrefly:method-assign]
 
 
 def test_nodes_that_do_not_see_the_same_files_are_named(tmp_path: Path, cluster: OtherThreads) -> None:

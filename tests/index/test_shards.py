@@ -118,15 +118,15 @@ def owned(folder: Path, count: int) -> list[set[tuple[str, int]]]:
     """The parts of each shard, of the first 64 of each source."""
     (run,) = discover([folder]).runs
     form = by_name(run.format)
-    shards, sizes = [], 0
+    shards, sizes, whole_size = [], 0, 0
     for number in range(count):
         sources = Sources(run, form)
         sources.look()
         own = OwnParts(RunShard(number + 1, count), run, sources, splittable=form.splittable)
         own.update()
         shards.append({(name, part) for name in sources.all() for part in range(64) if own.has(name, part)})
-        sizes += own.size_bytes()
-    assert sizes == sources.size_bytes()
+        sizes, whole_size = sizes + own.size_bytes(), sources.size_bytes()
+    assert sizes == whole_size
     return shards
 
 

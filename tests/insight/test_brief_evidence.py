@@ -30,7 +30,7 @@ class Pages:
         return steps["steps"], np.array(steps["reward_mean"]), counts
 
 
-def shown(value: float, form: str = ".3g") -> str:
+def shown(value: float | np.floating[Any], form: str = ".3g") -> str:
     return f"{value:{form}}".replace("-", "−")
 
 
@@ -52,9 +52,9 @@ def check_reward(pages: Pages, sentence: dict[str, Any]) -> None:
         shown(np.average(means[at : at + width], weights=counts[at : at + width]))
         for at in range(len(means) - width + 1)
     ]
-    before, after = re.search(r"(−?[\d.]+) (?:→|to) (−?[\d.]+\d)", sentence["text"]).groups()  # type: ignore[union-attr]
+    before, after = re.search(r"(−?[\d.]+) (?:→|to) (−?[\d.]+\d)", sentence["text"]).groups()  # type: ignore[pyrefly:missing-attribute]
     assert after == windows[-1]
-    best = int(re.search(r"best (?:at|of) step (\d+)", sentence["text"] + " best at step 0")[1])  # type: ignore[index]
+    best = int(re.search(r"best (?:at|of) step (\d+)", sentence["text"] + " best at step 0")[1])  # type: ignore[pyrefly:unsupported-operation]
     if "fallen" in sentence["text"]:
         at = windows.index(before)
         assert best in steps[at : at + width] and before == shown(max(map(float, windows)))
@@ -69,9 +69,9 @@ def check_environment(pages: Pages, sentence: dict[str, Any]) -> None:
         shown = pages.ask(f"samples?split=train&where={quote(sentence['evidence']['where'])}&limit=500")["samples"]
         assert shown and value[1] == f"{np.mean([sample['reward'] for sample in shown]):.3g}"
         return
-    env, best, late, width = re.search(
+    env, best, late, width = re.search(  # type: ignore[pyrefly:missing-attribute]
         r"environment (\w+) the reward fell from (\S+) to (\S+) \(means of (\d+)", sentence["text"]
-    ).groups()  # type: ignore[union-attr]
+    ).groups()
     assert sentence["evidence"]["where"] == f"env = {env}"
     steps = pages.ask("steps?split=train")["steps"]
     rewards: list[list[float]] = []
@@ -129,7 +129,7 @@ def check_curves(pages: Pages, sentence: dict[str, Any]) -> None:
 def check_broken(pages: Pages, sentence: dict[str, Any]) -> None:
     steps, means, _ = pages.curve(sentence["evidence"])
     said = re.search(r"steps? (\d+)(?: to (\d+))? every reward is (\S+); .* is (\S+)\.", sentence["text"])
-    first, last, value, before = said.groups()  # type: ignore[union-attr]
+    first, last, value, before = said.groups()  # type: ignore[pyrefly:missing-attribute]
     at, end = steps.index(int(first)), steps.index(int(last or steps[-1]))
     assert {shown(mean) for mean in means[at : end + 1]} == {value} and shown(means[at - 1]) == before
 
@@ -151,7 +151,7 @@ CHECKS = {
 def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("planted")
     for name, (_, how, _) in PLANTED.items():
-        write(folder / name, 3, **{"members": 4, **how})
+        write(folder / name, 3, **dict[str, Any](members=4) | how)
     return folder
 
 

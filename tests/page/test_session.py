@@ -51,7 +51,7 @@ def listener(answer: bytes = b"<p>hello") -> Iterator[tuple[str, list[dict[str, 
             self.end_headers()
             self.wfile.write(answer)
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:

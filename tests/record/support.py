@@ -10,7 +10,7 @@ from rolloupe.record import Recorder
 
 def recorder(path: Path, **more: Any) -> Recorder:
     """A recorder that raises what it would only tell."""
-    return Recorder(path, **{"code": None, "strict": True, **more})
+    return Recorder(path, **dict[str, Any](code=None, strict=True) | more)
 
 
 def opened(path: Path) -> rolloupe.Run:

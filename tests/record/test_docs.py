@@ -56,7 +56,7 @@ def test_a_run_is_recorded_as_documented(tmp_path: Path, monkeypatch: pytest.Mon
     "method", ["Recorder", "sample", "annotate", "discard", "error", "group", "checkpoint", "last_checkpoint"]
 )
 def test_every_argument_is_named(method: str) -> None:
-    told = max(re.findall(rf"`{method}\((.*?)\)`", RECORDING), key=len)
+    told: str = max(re.findall(rf"`{method}\((.*?)\)`", RECORDING), key=len)
     known = inspect.signature(Recorder if method == "Recorder" else getattr(Recorder, method)).parameters.values()
     names = [one.name for one in known if one.name != "self" and one.kind != one.VAR_KEYWORD]
     assert [word.split("=")[0] for word in told.split(", ") if word and word[0] != "*"] == names

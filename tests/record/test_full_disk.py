@@ -169,7 +169,7 @@ def test_a_step_of_which_nothing_can_be_written_is_not_acknowledged(tmp_path: Pa
         warnings.simplefilter("ignore")
         record = Recorder(tmp_path / "run", code=None)
         assert record.step_end(0) is True
-        assert record.step_end("nonsense") is False  # type: ignore[arg-type]
+        assert record.step_end("nonsense") is False  # type: ignore[pyrefly:bad-argument-type]
         assert record.step_end(1) is True
         record.close()
         assert record.step_end(2) is False

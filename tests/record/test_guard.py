@@ -21,11 +21,11 @@ def test_misuse_is_reported_and_training_goes_on(tmp_path: Path) -> None:
         ]  # fmt: skip
         for more in wrong:
             with pytest.warns(RecorderWarning):
-                assert record.sample(**{"step": 0, "group": "g", "response": "good", **more})
+                assert record.sample(**dict[str, Any](step=0, group="g", response="good") | more)
         with pytest.warns(RecorderWarning):
             assert record.sample(step=cast(int, "one")) == ""
         with pytest.raises(TypeError, match="promt"):
-            record.sample(step=0, promt="a wrong name")  # type: ignore[call-arg]
+            record.sample(step=0, promt="a wrong name")  # type: ignore[pyrefly:unexpected-keyword]
     assert sum(record.failures.values()) == 6
     assert [sample.response for sample in opened(tmp_path / "run").samples()] == ["good"] * 5
     with recorder(tmp_path / "strict") as strict, pytest.raises(ValueError, match="series 'a'"):

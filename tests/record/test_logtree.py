@@ -370,7 +370,7 @@ class Call:
 
 class Said:
     role = "assistant"
-    content = None
+    content: object = None
     tool_calls = (Call(),)
 
 

@@ -51,7 +51,7 @@ def ask(
 
     The client closes the connection once `leaves` is set; an empty `client` is a peer without an address.
     """
-    pairs = list(headers.items() if isinstance(headers, dict) else headers)
+    pairs = list[Any](headers.items() if isinstance(headers, dict) else headers)
     if host and not any(name == "host" for name, _ in pairs):
         pairs.insert(0, ("host", host))
     path, _, query = target.partition("?")
@@ -92,7 +92,7 @@ def get(app: App, target: str, **headers: str) -> Answer:
 
 def settings(**changes: Any) -> Settings:
     """Settings with the token of the tests."""
-    return Settings(**{"token": TOKEN, "cookie_key": b"k" * 32, **changes})
+    return Settings(**dict[str, Any](token=TOKEN, cookie_key=b"k" * 32) | changes)
 
 
 def row(step: int, index: int, **more: Any) -> dict[str, Any]:

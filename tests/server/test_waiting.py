@@ -27,7 +27,7 @@ class Threads:
         self.made: list[str] = []
         self.free = threading.Event()
         self.query, self.quick = self.run_in(QUERIES), self.run_in(QUICK)
-        self.replies = Replies(ReplyCache(10**6, 100), self, is_loopback=False)  # type: ignore[arg-type]
+        self.replies = Replies(ReplyCache(10**6, 100), self, is_loopback=False)  # type: ignore[pyrefly:bad-argument-type]
 
     def run_in(self, name: str) -> InThread:
         """What runs work in a pool."""

@@ -52,7 +52,7 @@ class Postgres:
         import psycopg
 
         with psycopg.connect(self.url, autocommit=True) as line:
-            line.execute(f'CREATE DATABASE "{name}"')
+            line.execute(f'CREATE DATABASE "{name}"'.encode())
         return f"postgresql://tester@/{name}?host={self.folder}"
 
 

@@ -34,7 +34,7 @@ class Hub(ThreadingHTTPServer):
 class Pages(BaseHTTPRequestHandler):
     """What the hub answers."""
 
-    server: Hub
+    server: Hub  # type: ignore[pyrefly:bad-override-mutable-attribute]
 
     def do_HEAD(self) -> None:
         self.do_GET()
@@ -61,7 +61,7 @@ class Pages(BaseHTTPRequestHandler):
         if self.command == "GET":
             self.wfile.write(body)
 
-    def log_message(self, *arguments: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
 

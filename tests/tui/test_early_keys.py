@@ -254,7 +254,7 @@ async def test_a_bookmark_that_another_viewer_changes_meanwhile(me: Driver, monk
 
     monkeypatch.setattr(State, "write", late)
     assert "Bookmarked" in await me.press("b") and not left
-    assert me.rollouts.bookmarks.has(me.rollouts.live.session.run, me.rollouts.nav.shown.sample.key)  # type: ignore[union-attr]
+    assert me.rollouts.bookmarks.has(me.rollouts.live.session.run, me.rollouts.nav.shown.sample.key)  # type: ignore[pyrefly:missing-attribute]
 
 
 async def test_a_find_is_forgotten_by_one_who_moves(me: Driver, monkeypatch: pytest.MonkeyPatch) -> None:

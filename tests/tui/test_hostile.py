@@ -106,7 +106,7 @@ def test_nothing_hostile_reaches_the_terminal(hostile: Path, tmp_path: Path) -> 
         screen.until(lambda text: "Sample 1 of 3" in text and "/ 1" in text)
         for keys, shown in WALK:
             screen.press(keys)
-            screen.until(lambda text, shown=shown: shown in text)  # type: ignore[misc]
+            screen.until(lambda text, shown=shown: shown in text)
         written = screen.written
         screen.press("y")
         screen.until(lambda text: "Sent to the clipboard" in text)

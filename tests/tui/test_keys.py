@@ -147,7 +147,7 @@ async def test_choosing(me: Driver) -> None:
     await me.type("reward")
     await me.press("enter")
     assert "reward ↓" in me.text
-    rewards = [me.rollouts.nav.shown.item.reward for _ in range(8) if await me.press("n")]  # type: ignore[union-attr]
+    rewards = [me.rollouts.nav.shown.item.reward for _ in range(8) if await me.press("n")]  # type: ignore[pyrefly:missing-attribute]
     assert rewards[:6] == [6.0, 5.0, 4.0, 3.0, 2.0, 1.0], "next follows the order"
     await me.press("2")
     await me.type("math")

@@ -164,7 +164,7 @@ def test_what_is_written_is_done_though_newer_questions_come() -> None:
     questions = Questions(lambda then: then())
     questions.ask("first", lambda: is_let.wait(20), lambda _: None, pytest.fail)
     for number in range(3):
-        questions.write(lambda number=number: number, done.append, pytest.fail)  # type: ignore[misc]
+        questions.write(lambda number=number: number, done.append, pytest.fail)
     threading.Timer(0.1, is_let.set).start()
     questions.close()
     assert done == [0, 1, 2]

@@ -132,7 +132,7 @@ async def test_the_tokens_are_tinted_and_each_has_a_card(me: Driver) -> None:
     await me.press("X")
     await me.type("kl_k3")
     assert "KL k3" in await me.press("enter")
-    kl = pane.tokens.page.series["kl_k3"]  # type: ignore[union-attr]
+    kl = pane.tokens.page.series["kl_k3"]  # type: ignore[pyrefly:missing-attribute]
     await me.press("w")
     assert pane.cursor == int(np.nanargmax(kl))
     await me.press("w")
@@ -214,7 +214,7 @@ async def test_the_split_to_begin_with(tmp_path: Path) -> None:
         assert me.shown == "eval/gsm8k/2/0/0"
         await me.rest()
         for split, first in (("", "train/0/0/0"), ("eval", "eval/math/7/0/0")):
-            assert str(Session(me.rollouts.live.session.run, split).first().item.key) == first  # type: ignore[union-attr]
+            assert str(Session(me.rollouts.live.session.run, split).first().item.key) == first  # type: ignore[pyrefly:missing-attribute]
     opener = Opener(RunChoice([run], str(tmp_path / "index"), split="evil/gsm8k"))
     with pytest.raises(NotFound, match=r"no split 'evil/gsm8k'; there are: train, eval/gsm8k, eval/math"):
         opener.future.result(60)
@@ -544,6 +544,6 @@ def test_placeholders_are_masked(tmp_path: Path) -> None:
 )
 def test_the_strength_of_tints(kind: str, name: str, values: list[float], expected: list[float]) -> None:
     series = np.repeat(values, 200)
-    strengths = scale_of(series, kind, name).strengths(np.array([*values, np.nan]))  # type: ignore[arg-type]
+    strengths = scale_of(series, kind, name).strengths(np.array([*values, np.nan]))  # type: ignore[pyrefly:bad-argument-type]
     np.testing.assert_allclose(strengths[:-1], expected, atol=0.02)
     assert np.isnan(strengths[-1])

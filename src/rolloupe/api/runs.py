@@ -142,9 +142,9 @@ def open(  # noqa: A001 - users call it as rolloupe.open
     """
     from rolloupe.formats import checked_fields, fields_in
 
-    paths = [path] if isinstance(path, str | PathLike) else list(path)
-    named = fields_in(str(fields)) if isinstance(fields, str | PathLike) else checked_fields(fields or {})
-    others = [metrics] if isinstance(metrics, str | PathLike) else metrics
+    paths = [path] if isinstance(path, (str, PathLike)) else list(path)
+    named = fields_in(str(fields)) if isinstance(fields, (str, PathLike)) else checked_fields(fields or {})
+    others = [metrics] if isinstance(metrics, (str, PathLike)) else metrics
     reading = Reading(
         format=format or "", follow_symlinks=follow_symlinks, fields=named,
         group_by=group_by, reward_key=reward_key, reward_range=reward_range,

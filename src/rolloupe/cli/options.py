@@ -249,7 +249,7 @@ def _option(field: Field[Any] | structs.FieldInfo, hint: Any, settings: dict[str
     types = types_in(hint)
     kind = next(kind for kind in (Path, str, bool, int, float) if kind in types)
     if "type" not in settings:
-        settings.setdefault("metavar", {str: "NAME", bool: None}.get(kind, "N"))
+        settings.setdefault("metavar", "NAME" if kind is str else None if kind is bool else "N")
     convert = settings.pop("convert", None)
     if kind is bool:
         settings["is_flag"] = True
@@ -304,7 +304,7 @@ def command(
         def call(**given: Any) -> int | None:
             parts: dict[str, Any] = {name: record_of(record, given) for name, record in taken.items()}
             if reads:
-                reading = asdict(record_of(ReadingOptions, given))
+                reading: dict[str, Any] = asdict(record_of(ReadingOptions, given))
                 index_dir = reading.pop("index_dir")
                 del reading["endpoint"], reading["anonymous"]  # are in the environment
                 dirs = given.get("data_dirs", ())

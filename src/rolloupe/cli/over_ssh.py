@@ -130,7 +130,7 @@ def written(far: FarCommand) -> list[str]:
     words = far.name.split()
     for option in far.command.params:
         value = far.values.get(option.name or "")
-        if not isinstance(option, click.Option) or value in (None, ()) or option.name in LOCAL:
+        if not isinstance(option, click.Option) or value is None or value == () or option.name in LOCAL:
             continue
         name = max(option.opts, key=len)
         if option.is_flag:
@@ -199,7 +199,7 @@ def view_there(far: FarCommand) -> int:
         """End the viewer by closing its standard input. SSH ends after it, or is ended."""
         ended.set()
         with contextlib.suppress(OSError, ValueError):
-            ssh.stdin.close()  # type: ignore[union-attr]
+            ssh.stdin.close()  # type: ignore[pyrefly:missing-attribute]
         timer = threading.Timer(ENDING_S if shown.is_set() else 0, ssh.terminate)
         timer.daemon = True
         timer.start()

@@ -182,7 +182,7 @@ def plain(value: Any) -> Any:
         return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, dict):
         return {str(key): plain(one) for key, one in value.items()}
-    return [plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [plain(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def tell_csv(names: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

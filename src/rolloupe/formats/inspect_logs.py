@@ -365,6 +365,6 @@ def _references(value: Any) -> set[int]:
             number = member.removeprefix(ATTACHMENT)
             if number.isdecimal() and len(number) < 16:
                 found.add(int(number))
-        elif isinstance(member, list | dict):
+        elif isinstance(member, (list, dict)):
             waiting += member.values() if isinstance(member, dict) else member
     return found

@@ -270,7 +270,7 @@ class Sources:
         if self._first_look_s is None:
             self._places = places  # scores are looked up by the places of the run
         places |= _states(self._scores())
-        before = {} if self._first_look_s is None else self._places
+        before: Mapping[str, SourceState] = {} if self._first_look_s is None else self._places
         asked = before if self.looked_at_all else self._scored & before.keys()
         seen = Seen({n for n, p in places.items() if before.get(n) != p}, set(asked) - set(places))
         if seen.changed or seen.lost or self._first_look_s is None:

@@ -223,10 +223,11 @@ def compare_rewards(
         mean, low, high = (max(-LARGEST, min(LARGEST, scale * value)) for value in interval)
         better = first[0].id if low > 0 else second[0].id if high < 0 else ""
         interval = Interval(-mean, -high, -low) if high < 0 else Interval(mean, low, high)
+    difference, low, high = interval or (None, None, None)
     result = RewardComparison(
         runs=[[run.id for run in side] for side in (first, second)], better=better,
         recipes=all(len(side) > 1 and len(query.recipes(side)) == 1 for side in (first, second)),
-        difference=interval and interval.mean, low=interval and interval.low, high=interval and interval.high,
+        difference=difference, low=low, high=high,
         prompts=prompts, since=None if place is None or not better else int(whole.steps[place]), split=split,
         steps=(int(steps[0]), int(steps[-1])) if len(steps) else None, paired=whole.paired or prompts > 0,
         curves=[SideCurve(steps=whole.steps.tolist(), means=(scale * side).tolist()) for side in whole.means],

@@ -107,7 +107,7 @@ def truncate(value: Any, chars: int = 2 * END_CHARS, entries: int = ENTRIES) -> 
             shown[truncate_text(str(name), min(chars, NAME_CHARS))] = truncate(value[name], chars, entries)
         missing = len(value) - len(shown)
         return shown | ({"left_out": missing} if missing else {})
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         more = [f"{len(value) - entries:,} more"] if len(value) > entries else []
         return [truncate(one, chars, entries) for one in value[:entries]] + more
     return value

@@ -48,7 +48,7 @@ def number(value: object) -> float | None:
 
 def messages(value: object) -> Any:
     """Return a prompt or a response as the file stores it: a text, or a list of messages as dicts."""
-    has_roles = isinstance(value, list | tuple) and any(hasattr(message, "role") for message in value)
+    has_roles = isinstance(value, (list, tuple)) and any(hasattr(message, "role") for message in value)
     return messages_of(value) if has_roles else jsonable(value)
 
 
@@ -199,7 +199,7 @@ def alternatives(
     `strings` are the texts of the last `ids`, `lengths` the possible numbers of tokens, none if they are unknown.
     Raises `TypeError` for anything but a list, `ValueError` for too many tokens, too few, or too long texts.
     """
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    if isinstance(values, (str, bytes, Mapping)) or not isinstance(values, Iterable):
         raise TypeError(f"expected a list with an entry for each token, got {type(values).__name__}")
     known = {} if ids is None or not strings else dict(zip(ids[-len(strings) :].tolist(), strings, strict=False))
     by_token: Alternatives = []
@@ -228,13 +228,13 @@ def alternatives(
 def _pairs(entry: Any, known: Mapping[int, str]) -> tuple[list[tuple[str, float]], int]:
     """Return the alternatives of one token, the likeliest first, and the number of bad values."""
     inner = member(entry, "top_logprobs")
-    entry = inner if isinstance(inner, list | tuple) else entry
-    if not isinstance(entry, list | tuple | Mapping):
+    entry = inner if isinstance(inner, (list, tuple)) else entry
+    if not isinstance(entry, (list, tuple, Mapping)):
         return [], int(entry is not None)
     pairs, bad = [], 0
     for pair in entry.items() if isinstance(entry, Mapping) else entry:
         try:
-            token, value = pair if isinstance(pair, tuple | list) else (member(pair, "token"), member(pair, "logprob"))
+            token, value = pair if isinstance(pair, (tuple, list)) else (member(pair, "token"), member(pair, "logprob"))
             decoded = inner = None
             if type(value) is not float:  # most are
                 decoded, inner = member(value, "decoded_token"), member(value, "logprob")
@@ -410,4 +410,4 @@ def _tokens(value: Any) -> list[int]:
     value = next((inner for inner in inner_values if inner is not None), value)
     value = value() if callable(value) else value
     value = value.tolist() if hasattr(value, "tolist") else value
-    return [int(token) for token in value if isinstance(token, int)] if isinstance(value, list | tuple) else []
+    return [int(token) for token in value if isinstance(token, int)] if isinstance(value, (list, tuple)) else []

@@ -42,7 +42,7 @@ class LostData(NamedTuple):
 def _step_of(step: object) -> int | None:
     """Return a step that files can hold; None for anything else."""
     try:
-        number = operator.index(step)  # type: ignore[arg-type]
+        number = operator.index(step)  # type: ignore[pyrefly:bad-argument-type]
     except Exception:
         return None
     return number if abs(number) <= 2**53 else None

@@ -48,7 +48,7 @@ def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
             word = key if isinstance(key, str | int | float) else "null" if key is None else repr(key)[:200]
             named[str(word)] = plain(member, nan=nan, depth=depth - 1)
         return named
-    if isinstance(value, list | tuple | set | frozenset):
+    if isinstance(value, (list, tuple, set, frozenset)):
         return [plain(member, nan=nan, depth=depth - 1) for member in value]
     contents = listed(value)
     return type(value).__name__ if contents is value else plain(contents, nan=nan, depth=depth - 1)
@@ -56,7 +56,7 @@ def plain(value: Any, *, nan: bool = False, depth: int = MAX_DEPTH) -> Any:
 
 def listed(value: Any) -> Any:
     """Return an array or scalar of NumPy, PyTorch or a similar library as lists and numbers; anything else as it is."""
-    if isinstance(value, str | bytes | Mapping) or not callable(getattr(value, "tolist", None)):
+    if isinstance(value, (str, bytes, Mapping)) or not callable(getattr(value, "tolist", None)):
         return value
     if callable(getattr(value, "detach", None)):
         value = value.detach().cpu()

@@ -100,7 +100,7 @@ def _converted(value: Any, above: frozenset[int], other: Callable[[Any, frozense
         return value
     if isinstance(value, int):
         return value if value.bit_length() <= MAX_INT_BITS else hex(value)
-    if not isinstance(value, Mapping | list | tuple):
+    if not isinstance(value, (Mapping, list, tuple)):
         return other(value, above)
     if id(value) in above:
         return CIRCLE
@@ -130,7 +130,7 @@ def settings(value: object) -> Any:
 def _setting(value: Any, above: frozenset[int]) -> Any:
     if isinstance(value, enum.Enum):
         return _converted(value.value, above, _setting)
-    if isinstance(value, set | frozenset):
+    if isinstance(value, (set, frozenset)):
         return sorted((_converted(member, above, _setting) for member in value), key=repr)
     if isinstance(value, ModuleType | PurePath):
         return value.__name__ if isinstance(value, ModuleType) else str(value)
@@ -203,7 +203,7 @@ def list_of(value: Any, *names: str) -> list[Any]:
     """Return the first member of these names that is a kind of list, as a list; empty if none is."""
     for name in names:
         items = member(value, name)
-        if isinstance(items, Iterable) and not isinstance(items, str | bytes | Mapping):
+        if isinstance(items, Iterable) and not isinstance(items, (str, bytes, Mapping)):
             return list(items)
     return []
 
@@ -214,4 +214,4 @@ def tags_of(source: Any, group: Any) -> list[str]:
     if tags is None:
         logging_tags = member(member(source, "env_group_builder", None), "logging_tags", None)
         tags = logging_tags() if callable(logging_tags) else []
-    return [text_of(tag) for tag in (tags if isinstance(tags, list | tuple | set | frozenset) else [tags])]
+    return [text_of(tag) for tag in (tags if isinstance(tags, (list, tuple, set, frozenset)) else [tags])]

@@ -342,7 +342,8 @@ class Recorder:
         arguments = Arguments(self.trouble, step)
         extra = {**dict(arguments.items("extra", sample.pop("extra", None))), "error": message}
         tags = {**dict(arguments.items("tags", sample.pop("tags", None))), "error": kind}
-        return self.sample(step=step, extra=extra, tags=tags, **{"status": "error", "discarded": "error", **sample})
+        sample = {"status": "error", "discarded": "error", **sample}
+        return self.sample(step=step, extra=extra, tags=tags, **sample)
 
     @guarded(lambda: None)
     def checkpoint(

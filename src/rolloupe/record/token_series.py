@@ -34,7 +34,7 @@ def array(values: object) -> Array:
         with contextlib.suppress(Exception), np.errstate(over="ignore"):
             return np.frombuffer(struct.pack(f"{len(values)}d", *values)).astype(np.float32)
     given = np.asarray(values)
-    if given.dtype == object and isinstance(values, list | tuple):
+    if given.dtype == object and isinstance(values, (list, tuple)):
         given = np.asarray([np.nan if value is None else value for value in values])
     if given.ndim != 1:
         if given.size != max(given.shape, default=1):

@@ -70,7 +70,7 @@ class PostgresState(Owners):
         """True if anything changed since the last call, by this server too."""
         former = self._seen
         ((self._seen,),) = self.read(lambda: self.all("SELECT coalesce(max(version), 0) FROM items"))
-        return former != self._seen
+        return bool(former != self._seen)
 
     def close(self) -> None:
         """Close the connection."""

@@ -138,7 +138,7 @@ def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], l
     content = entry.get("content")
     if content is None:
         content = next((entry[key] for key in _CONTENTS if entry.get(key) is not None), None)
-    pieces = _content(content, role, cut, 0)
+    pieces: list[Content] = _content(content, role, cut, 0)
     if not is_plain:
         speaker, channel = entry.get("from", entry.get("role")), entry.get("channel")
         if isinstance(speaker, str) and speaker in _CALLING and isinstance(content, str):
@@ -155,10 +155,10 @@ def pieces_of(entry: dict[str, Any], role: str, cut: Cut) -> tuple[list[Part], l
     for key in ("tool_calls", "function_call", "invalid_tool_calls"):
         if entry.get(key):
             pieces += _calls(entry[key])
-    thoughts = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, pieces)
+    thoughts: list[Part] = [] if _FIELDS.isdisjoint(entry) else _thoughts(entry, pieces)
     if not pieces and not thoughts:
         rest = {key: value for key, value in entry.items() if key not in _ASIDE and value}
-        rest = {key: value for key, value in rest.items() if isinstance(value, str | dict | list)}
+        rest = {key: value for key, value in rest.items() if isinstance(value, (str, dict, list))}
         pieces = [_json(entry)] if role == "unknown" and entry else [_json(rest)] if rest else []
     return thoughts, pieces
 
@@ -258,7 +258,7 @@ def _result(entry: dict[str, Any], cut: Cut, depth: int) -> ToolResult:
         error = error or kind.startswith("error") or kind.endswith("_error")
         if kind in ("text", "json", "error_text", "error_json") and "value" in content:  # Vercel's
             content = content["value"]
-    if content is None and isinstance(error, str | dict):
+    if content is None and isinstance(error, (str, dict)):
         content = error if isinstance(error, str) else error.get("message", error)
     if isinstance(content, str) and images.is_image(content):  # of `image_generation_call`
         content = [{"type": "image", "image": content}]

@@ -48,7 +48,7 @@ def conversation(value: object) -> list[Any] | None:
 
 
 def _conversation(value: object, depth: int) -> list[Any] | None:
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         return _of_list(list(value) if isinstance(value, tuple) else value)
     if depth >= MAX_DEPTH:
         return None
@@ -65,7 +65,7 @@ def is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     role = value.get("role", value.get("from", value.get("author", value.get("type"))))
-    return is_item(value) or (isinstance(role, str | dict) and any(key in value for key in _CONTENTS))
+    return is_item(value) or (isinstance(role, (str, dict)) and any(key in value for key in _CONTENTS))
 
 
 def _is_certain(message: object) -> bool:
@@ -83,7 +83,7 @@ def _of_list(entries: list[Any]) -> list[Any] | None:
     if isinstance(first, str):
         decoded = [_decoded(entry) if isinstance(entry, str) else None for entry in entries]
         return decoded if all(map(is_message, decoded)) else None
-    if not entries or not all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
+    if not entries or not all(isinstance(entry, (list, tuple)) and len(entry) == 2 for entry in entries):
         return None
     if not all(isinstance(role, str) and role.lower() in KNOWN_ROLES for role, _ in entries):
         return None
@@ -121,7 +121,7 @@ def _of_object(value: dict[str, Any], depth: int) -> list[Any] | None:
 
 def _of_rounds(rounds: list[Any]) -> list[Any] | None:
     """Return rounds of a question and an answer, as ChatGLM and Gradio keep them."""
-    if not rounds or not all(isinstance(pair, list | tuple) and len(pair) == 2 for pair in rounds):
+    if not rounds or not all(isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in rounds):
         return None
     is_text = all(text is None or isinstance(text, str) for pair in rounds for text in pair)
     return _with_roles(rounds, ("user", "assistant")) if is_text else None

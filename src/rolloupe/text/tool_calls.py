@@ -179,11 +179,11 @@ def _has_escapes(value: Any) -> bool:
 
 def _lines(value: Any, margin: str) -> Iterator[str]:
     """Yield the lines of a value; lines of a text are indented only within another value."""
-    if isinstance(value, _Members | list) and value:
+    if isinstance(value, (_Members, list)) and value:
         named = value if isinstance(value, _Members) else (("-", entry) for entry in value)
         for name, member in named:
             head = f"{margin}{name}" if name == "-" else f"{margin}{name}:"
-            if isinstance(member, _Members | list) and member:
+            if isinstance(member, (_Members, list)) and member:
                 yield head
                 yield from _lines(member, f"{margin}  ")
             elif isinstance(member, str) and "\n" in member:

@@ -76,8 +76,7 @@ def fetch_model(name: str) -> str:
         files = _vocabularies(list(sizes))[:1]
         files += {CONFIG} & sizes.keys() if files else ()
         too_large = [file for file in files if sizes[file] > MAX_BYTES]
-        if not too_large:
-            paths = [hf_hub_download(name, file, revision=info.sha) for file in files]
+        paths = [] if too_large else [hf_hub_download(name, file, revision=info.sha) for file in files]
     except Exception as error:
         raise UnreadablePath(f"the tokenizer {name} cannot be fetched: {words_of(error)}") from None
     if not files or too_large:
@@ -419,12 +418,12 @@ def read_tekken(data: bytes) -> Vocabulary:
     listed = document.special_tokens
     names = enumerate(FIRST) if listed is None else ((token.rank, token.token_str) for token in listed)
     spellings.update((rank, name) for rank, name in names if rank < first)
-    try:
-        for token in document.vocab:
-            if token.rank < ordinary:
+    for token in document.vocab:
+        if token.rank < ordinary:
+            try:
                 spellings[first + token.rank] = base64.b64decode(token.token_bytes, validate=True)
-    except ValueError:
-        raise BadTokenizer(f"its token of the rank {token.rank} is not in base64") from None
+            except ValueError:
+                raise BadTokenizer(f"its token of the rank {token.rank} is not in base64") from None
     return Vocabulary(spellings=spellings, special=frozenset(range(first)))
 
 

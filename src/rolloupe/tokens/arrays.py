@@ -191,7 +191,7 @@ def read_mask(value: object) -> Floats | None:
     if mask is None or not isinstance(value, list) or not math.isnan(mask.min()):
         return mask
     flags = [_FLAGS.get(flag.strip().lower()) if isinstance(flag, str) else flag for flag in value]
-    if any(isinstance(flag, list | dict) for flag in flags) or all(flag is None for flag in flags):
+    if any(isinstance(flag, (list, dict)) for flag in flags) or all(flag is None for flag in flags):
         return None
     return read_floats(flags)
 

@@ -94,7 +94,7 @@ def plain(value: Any, depth: int = 0) -> Any:
         return f"(nested deeper than {MAX_DEPTH} levels: look at the raw record)"
     if isinstance(value, Mapping):
         return {str(key): plain(item, depth + 1) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, (list, tuple)):
         kinds = {*map(type, value)}  # a long array of numbers needs no conversion
         if kinds == {float} and math.isfinite(sum(value)):
             return [*value]

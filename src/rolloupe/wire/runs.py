@@ -340,5 +340,5 @@ class AboutReply(Struct, kw_only=True):
 class ReportNode(LogNode, kw_only=True):
     """A piece of a step's logged outline; `GET /api/runs/{run}/report?split=&step=` returns the outermost one."""
 
-    turns: list[TurnView]  # type: ignore[assignment]
-    children: "list[ReportNode]"  # type: ignore[assignment]
+    turns: list[TurnView]  # type: ignore[pyrefly:bad-override]
+    children: "list[ReportNode]"  # type: ignore[pyrefly:bad-override]

@@ -238,4 +238,4 @@ def without_data(value: Any, depth: int = 0) -> Any:
 
 def _holds_texts(value: Any) -> bool:
     """True for a list that may contain texts: one that begins with 64 numbers counts as an array of numbers."""
-    return isinstance(value, list) and any(isinstance(item, str | list | dict) for item in value[:64])
+    return isinstance(value, list) and any(isinstance(item, (str, list, dict)) for item in value[:64])

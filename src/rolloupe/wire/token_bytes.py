@@ -115,7 +115,7 @@ def pushed_by_position(by_position: Mapping[int, UpdateMass]) -> list[UpdatePush
     for position, push in sorted(by_position.items()):
         first = 1 << position.bit_length() >> 1
         rows.setdefault(first if first >= FIRST_POSITIONS else 0, []).append(push)
-    sums = {first: UpdateMass(*map(sum, zip(*pushes, strict=True))) for first, pushes in rows.items()}
+    sums = {first: UpdateMass(*(sum(column) for column in zip(*pushes, strict=True))) for first, pushes in rows.items()}
     return [pushed(f"{first:,}–{max(FIRST_POSITIONS, 2 * first) - 1:,}", push) for first, push in sums.items()]
 
 

@@ -140,7 +140,7 @@ def test_runs_by_name_and_a_database_that_grows(tmp_path: Path) -> None:
     found = {run.name: run for run in discover([tmp_path]).runs}
     assert [*found] == ["grpo-a", "grpo-b", "other"]
     (second, problem) = items(found["grpo-b"])
-    assert (str(second.key), second.reward) == ("eval/validation/4/3/1", 0.5)  # type: ignore[union-attr]
+    assert (str(second.key), second.reward) == ("eval/validation/4/3/1", 0.5)  # type: ignore[pyrefly:missing-attribute]
     assert isinstance(problem, Problem) and "not a sample" in problem.reason
     (third,) = rows(found["other"])
     assert (third.status, third.response, third.reward != third.reward) == ("error", "c", True)

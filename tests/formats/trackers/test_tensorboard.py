@@ -141,7 +141,7 @@ def test_damage_leaves_out_a_record_or_what_follows(tmp_path: Path) -> None:
     events = [generated(step, step) for step in (1, 2, 3)]
     path.write_bytes(events[0] + events[1][:-6] + b"x" + events[1][-5:] + events[2])
     found = items(only_run(path))
-    assert [one.reason if isinstance(one, Problem) else one.step for one in found] == [  # type: ignore[union-attr]
+    assert [one.reason if isinstance(one, Problem) else one.step for one in found] == [  # type: ignore[pyrefly:missing-attribute]
         1, "its checksum does not fit", 3,
     ]  # fmt: skip
     path.write_bytes(events[0] + b"x" + events[1][1:] + events[2])

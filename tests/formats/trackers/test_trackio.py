@@ -262,8 +262,7 @@ def test_calls_of_verl_for_prompts_of_two_data_sets_are_two_groups(project: Any)
 
 
 def test_runs_of_one_name_with_traces_alone_stay_apart(project: Any) -> None:
-    for reward, own_id in enumerate("ab"):
-        path = project([CALC, ANSWER], run=own_id, reward=reward)
+    *_, path = [project([CALC, ANSWER], run=own_id, reward=reward) for reward, own_id in enumerate("ab")]
     with closing(sqlite3.connect(path)) as database:
         database.execute("UPDATE traces SET run_name = 'same'")
         database.commit()

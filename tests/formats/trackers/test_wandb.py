@@ -155,7 +155,7 @@ def test_other_tables_are_no_samples_and_a_torn_one_is_a_problem(tmp_path: Path)
     whole = by_name("wandb").sources(found)
     path.write_bytes(path.read_bytes()[:20])
     (problem,) = by_name("wandb").scan(found, whole[0], 0, 2**62)
-    assert problem.reason == "it is not a table, or not complete yet" and problem.transient  # type: ignore[union-attr]
+    assert problem.reason == "it is not a table, or not complete yet" and problem.transient  # type: ignore[pyrefly:missing-attribute]
 
 
 def test_a_table_without_rows_and_a_torn_one_say_nothing_about_their_key(tmp_path: Path) -> None:

@@ -192,7 +192,7 @@ def test_raising_the_version_of_a_kind_makes_that_kind_alone_anew(
         assert ids(run, "derived.tool_calls = 5") == ["0/5", "1/5"]
     after = states(tmp_path / "index")
     changed = {one for one in {*before, *after} if before.get(one) != after.get(one)}
-    assert changed and all(is_new(one) for one in changed)  # type: ignore[operator]
+    assert changed and all(is_new(one) for one in changed)  # type: ignore[pyrefly:not-callable]
 
 
 def test_a_torn_file_about_derived_metrics_is_none(tmp_path: Path) -> None:

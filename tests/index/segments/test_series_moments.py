@@ -22,7 +22,7 @@ samples = st.lists(
 
 def row(step: int, start: int, series: dict[str, SeriesFacts]) -> SampleRow:
     place = {"start": start, "part": str(start % 3 or ""), "length": 1, "ordinal": 0}
-    return SampleRow(split="train", step=step, group="g", index=str(start), series=series, **place)  # type: ignore[arg-type]
+    return SampleRow(split="train", step=step, group="g", index=str(start), series=series, **place)
 
 
 def facts(low: float, high: float, seen: tuple[int, int, int]) -> SeriesFacts:
@@ -48,7 +48,7 @@ def piece(source: str, rows: list[SampleRow]) -> Piece:
 
 
 @given(samples, st.lists(st.integers(0, 60), max_size=5))
-def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -> None:  # type: ignore[type-arg]
+def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -> None:  # type: ignore[pyrefly:implicit-any-type-argument]
     rows = [row(step, n, {name: facts(*one) for name, one in found.items()}) for n, (step, found) in enumerate(drawn)]
     edges = [0, *sorted(cuts), len(rows)]
     parts = [piece("f", rows[a:b]) for a, b in pairwise(edges)]

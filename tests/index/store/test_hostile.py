@@ -169,7 +169,7 @@ def test_of_a_file_that_was_replaced_the_new_one_stays(shared: Shared) -> None:
 
 def test_leftovers_go_by_the_clock_of_the_store(shared: Shared, monkeypatch: pytest.MonkeyPatch) -> None:
     own = shared.run.put(Path(__file__))
-    monkeypatch.setattr(shared_index.time, "time", lambda: 1e11)  # type: ignore[attr-defined]
+    monkeypatch.setattr(shared_index.time, "time", lambda: 1e11)
     shared.run.publish({NAME: INLINE}, ())
     assert shared.run.object_key(own.object) in shared.objects(), "another process is about to publish it"
 

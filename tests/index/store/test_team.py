@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import boto3  # type: ignore[import-untyped]
+import boto3
 import msgspec
 import pytest
 
@@ -56,7 +56,7 @@ def be(person: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def indexed(run: Path, bucket: Bucket, **options: Any) -> Library:
-    library = opened(run, f"{bucket.url}/index", **options)  # type: ignore[arg-type]
+    library = opened(run, f"{bucket.url}/index", **options)  # type: ignore[pyrefly:bad-argument-type]
     assert library.runs[0].wait_all(60)
     return library
 

@@ -23,7 +23,7 @@ def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
     if not (folder / "run").exists():
         write_run(folder / "run", plan)
     with rolloupe.open(folder / "run", index_dir=folder / "index") as runs:
-        return runs[0].findings(**asked)  # type: ignore[arg-type]
+        return runs[0].findings(**asked)  # type: ignore[pyrefly:bad-argument-type]
 
 
 def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, RunFindings]:

@@ -29,7 +29,8 @@ def linted(
     with rolloupe.Recorder(folder / "run", config=config) as recorder:
         for step in range(steps):
             for index in range(2):
-                recorder.sample(**{**SOUND, **change(step, SOUND), "step": step, "group": "a", "index": index})
+                changed = {**SOUND, **change(step, SOUND)}
+                recorder.sample(**dict[str, Any](changed, step=step, group="a", index=index))
             recorder.step_end(step)
     return rolloupe.open(folder / "run", index_dir=folder / "index").runs[0].lint()
 

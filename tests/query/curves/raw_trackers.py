@@ -15,7 +15,7 @@ Numbers = tuple[str, int, float]
 
 def number(value: object) -> float | None:
     """A number, also one that the tracker writes as a text, such as "NaN"."""
-    return None if value is None else float(value)  # type: ignore[arg-type]
+    return None if value is None else float(value)  # type: ignore[pyrefly:bad-argument-type]
 
 
 def row(split: str, step: int, reward: object, group: object = None, **more: object) -> Row:

@@ -29,7 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
             recorder.sample(
                 step=step, prompt="p", response="r", reward=step % 3, prompt_tokens=10, response_tokens=step
             )
-    rows = [{"step": step, "loss": 1 / (step + 1), "lr": abs(4 - step)} for step in range(8)]
+    rows: list[dict[str, float]] = [{"step": step, "loss": 1 / (step + 1), "lr": abs(4 - step)} for step in range(8)]
     rows[0]["far"], rows[1]["far"], rows[2]["far"] = 1e308, -1e308, float("-inf")
     rows[1]["_timestamp"] = 1e12  # no time
     for row in rows[::2]:

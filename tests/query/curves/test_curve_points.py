@@ -43,7 +43,7 @@ def test_what_is_left_out_is_counted_and_neither_in_the_average_nor_drawn(tmp_pa
         (run,) = library.runs
 
         def ask(most: int | None = None, last: int | None = None, **options: object) -> rolloupe.query.Curve:
-            asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, last_step=last, **options))  # type: ignore[arg-type]
+            asked = CurveQuery(kind="trainer", name="kl", options=CurveOptions(smooth=10, last_step=last, **options))  # type: ignore[pyrefly:bad-argument-type]
             return curve(run, asked, Range(most))
 
         whole = ask(outliers=3.0)

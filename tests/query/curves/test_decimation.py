@@ -4,6 +4,7 @@ import json
 import math
 import os
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -138,7 +139,7 @@ def test_the_golden_file_of_averages_is_what_is_computed_now() -> None:
     values[[0, 99]] = math.inf, -math.inf
     spread = random.gamma(1, size=600) * 50
     band = values - spread, values + spread
-    golden = {
+    golden: dict[str, Any] = {
         "steps": steps.tolist(),
         "spread": spread.tolist(),
         "values": [number(value) for value in values.tolist()],

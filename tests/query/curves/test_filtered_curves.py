@@ -36,7 +36,7 @@ def record(folder: Path, steps: range, environments: tuple[str, ...] = ("math", 
 
 def asked(run: rolloupe.Run, kind: str, name: str = "", stat: str = "", **options: object) -> pd.Series:
     """The values of a curve by step."""
-    query = CurveQuery(kind=kind, name=name, stat=stat, options=CurveOptions(**options))  # type: ignore[arg-type]
+    query = CurveQuery(kind=kind, name=name, stat=stat, options=CurveOptions(**options))  # type: ignore[pyrefly:bad-argument-type]
     (curve,) = run.curves([query])
     return pd.Series(curve.values, index=curve.steps, dtype=float)
 

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -139,7 +140,7 @@ def test_metrics_at_a_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     folder = tmp_path / "run/rollout_result/train"
     folder.mkdir(parents=True)
     random = np.random.default_rng(5)
-    rewards = {step: [*random.normal(step, 1, 11).tolist(), None] for step in (2, 5)}
+    rewards: dict[int, list[Any]] = {step: [*random.normal(step, 1, 11).tolist(), None] for step in (2, 5)}
     for step, values in rewards.items():
         rows = [row(step, index, reward=one, score=index % 3) for index, one in enumerate(values)]
         (folder / f"{step}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))

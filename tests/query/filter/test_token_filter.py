@@ -23,7 +23,7 @@ HOSTILE = ['"; DROP TABLE files; --', "'", '"', "\x00", "%", "?", "~token.", "\u
 
 
 def found(run: OpenRun, where: str, **more: object) -> set[str]:
-    page = query.samples(run, SampleQuery(where=conditions(where), **more))  # type: ignore[arg-type]
+    page = query.samples(run, SampleQuery(where=conditions(where), **more))  # type: ignore[pyrefly:bad-argument-type]
     assert page.pending == 0 and page.total == len(page.samples)
     return {str(item.key) for item in page.samples}
 

@@ -42,7 +42,7 @@ def run_folder(tmp_path: Path) -> Path:
 
 
 def read(folder: Path, **how: object) -> tuple[dict[int | None, dict[str, float]], Sequence[CurveSource]]:
-    with rolloupe.open(folder, index_dir=folder.parent / "index", **how) as runs:  # type: ignore[arg-type]
+    with rolloupe.open(folder, index_dir=folder.parent / "index", **how) as runs:  # type: ignore[pyrefly:bad-argument-type]
         return {row.step: row.values for row in runs[0].metric_rows()}, runs[0].curve_sources()
 
 

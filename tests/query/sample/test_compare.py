@@ -12,7 +12,7 @@ from rolloupe.query.sample.compare import Spot
 from tests.index.support import lines, opened, relax_run, row
 
 
-def served(tmp_path: Path, *steps: list[dict[str, object]], name: str = "run"):  # type: ignore[no-untyped-def]
+def served(tmp_path: Path, *steps: list[dict[str, object]], name: str = "run"):  # type: ignore[pyrefly:unannotated-return]
     train = relax_run(tmp_path / name, steps=0)
     for number, rows in enumerate(steps):
         (train / f"{number}.jsonl").write_bytes(lines(rows))

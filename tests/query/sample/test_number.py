@@ -39,7 +39,7 @@ def run(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Open
 
 
 def found(run: OpenRun, where: str, **more: object) -> list[str]:
-    asked = SampleQuery(where=conditions(where), **more)  # type: ignore[arg-type]
+    asked = SampleQuery(where=conditions(where), **more)  # type: ignore[pyrefly:bad-argument-type]
     return [item.response for item in query.every(run, asked)]
 
 
@@ -54,7 +54,7 @@ def test_a_sample_is_found_by_its_number_in_the_step(run: OpenRun) -> None:
     assert found(run, "reward = 1 and number > 4", **step) == ["rank 1 step 1 1"]
     last = found(run, "", sort="number", descending=True, **step)
     assert last[:2] == ["rank 1 step 1 4", "rank 1 step 1 3"]
-    page = query.groups_page(run, SampleQuery(where=conditions("number = 6"), **step))  # type: ignore[arg-type]
+    page = query.groups_page(run, SampleQuery(where=conditions("number = 6"), **step))
     assert [group.samples for group in page.groups] == [1]
     assert "number" in [one.text for one in complete(run, SampleQuery(), "num").found]
 

@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenRun]:
 
 
 def step(number: int, **more: object) -> SampleQuery:
-    return SampleQuery(**{"splits": ("train",), "step_min": number, "step_max": number, **more})  # type: ignore[arg-type]
+    return SampleQuery(**{"splits": ("train",), "step_min": number, "step_max": number, **more})  # type: ignore[pyrefly:bad-argument-type]
 
 
 def test_a_page_of_groups_has_their_samples_and_the_columns_asked_for(run: OpenRun) -> None:
@@ -103,7 +103,7 @@ def test_the_samples_of_a_group_stand_by_what_the_groups_are_sorted_by(
     for sort in ("reward", "length", "bench"):
         for group in query.groups_page(run, replace(wanted, sort=sort), [sort, "index"]).groups:
             values, indices = group.cells
-            assert values == sorted(values, reverse=descending)  # type: ignore[type-var]
+            assert values == sorted(values, reverse=descending)  # type: ignore[pyrefly:no-matching-overload]
             assert [key.index for key in group.members] == indices
             for value in set(values):  # equal ones stand as the files do
                 same = [int(str(one)) for one, its in zip(indices, values, strict=True) if its == value]

@@ -73,6 +73,7 @@ def test_the_newest_steps_decide_however_the_run_was_opened(tmp_path: Path, *, i
         late = step >= 3 * columns.LOOKED_AT - 2
         rows = [row(step, i, reward={"score": i, "format": i if late else 1}) for i in range(4)]
         (train / f"{step}.jsonl").write_bytes(lines(rows))
+    found: list[str] = []
     for _ in range(1 + is_reopened):
         with opened(tmp_path / "run", tmp_path / "index") as library:
             found = query.usual_columns(library.runs[0], "train")

@@ -276,7 +276,7 @@ def test_texts_for_which_there_is_no_room_are_not_tried_at_each_search(
         run = library.runs[0]
         assert run.wait_all(60)
         asked, polled = [], []
-        monkeypatch.setattr(Budget, "has_room", lambda *given: bool(asked.append(given)))  # type: ignore[func-returns-value]
+        monkeypatch.setattr(Budget, "has_room", lambda *given: bool(asked.append(given)))
         monkeypatch.setattr(PollTimes, "note_poll", lambda *given: polled.append(given))
         assert all_of(search(run, TextQuery(text="ab")))[1].from_sources == len(TEXTS)
         seen = len(polled)

@@ -130,7 +130,7 @@ def test_special_tokens_that_the_response_leaves_out_belong_to_its_last_turn() -
     assert spans.turn.tolist() == [-1, 0, 0, 0, 0]
     assert (spans.start.tolist(), spans.stop.tolist()) == ([-1, 0, 0, 2, -1], [-1, 0, 2, 4, -1])
     assert lengths_within(["<s>", "ab", "x", " c"], "ab c") is None  # x is missing, and no special token
-    assert lengths_within(["Ġa", "<eos>"], " a").tolist() == [2, 0]  # type: ignore[union-attr]
+    assert lengths_within(["Ġa", "<eos>"], " a").tolist() == [2, 0]  # type: ignore[pyrefly:missing-attribute]
 
 
 def readable(strings: list[str]) -> list[str]:

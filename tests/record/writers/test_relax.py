@@ -182,7 +182,7 @@ def test_what_is_no_sample_is_told_and_left_out(wrong: Any, tmp_path: Path, capl
 
 
 def test_a_step_is_a_whole_number(tmp_path: Path) -> None:
-    save_rollout_result_jsonl(tmp_path, 1.5, [{"prompt": "p"}])  # type: ignore[arg-type]
+    save_rollout_result_jsonl(tmp_path, 1.5, [{"prompt": "p"}])  # type: ignore[pyrefly:bad-argument-type]
     assert not list(tmp_path.rglob("*.jsonl"))
     for save in (save_rollout_result_jsonl, save_rollout_jsonl):
         with pytest.raises(TypeError, match="whole number"):

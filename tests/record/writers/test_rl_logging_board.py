@@ -47,7 +47,7 @@ def test_token_arrays_are_written_as_they_are(demo_runs: Path, tmp_path: Path) -
 
 def test_objects_and_arrays_are_taken_as_they_are(tmp_path: Path) -> None:
     made = SimpleNamespace(**ROW, response_tokens=["a", "b"], logprobs=np.array([-0.25, math.nan], np.float32))
-    save_rollout_jsonl(tmp_path, np.int64(2), [made], rank=3, strict=True)  # type: ignore[arg-type]
+    save_rollout_jsonl(tmp_path, np.int64(2), [made], rank=3, strict=True)  # type: ignore[pyrefly:bad-argument-type]
     (sample,) = samples(only_run(tmp_path / "rank_3.jsonl"))
     assert (sample.row.step, sample.token_strings, sample.series[0].values[0]) == (2, ["a", "b"], -0.25)
     assert math.isnan(sample.series[0].values[1])

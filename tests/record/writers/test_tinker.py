@@ -203,7 +203,7 @@ def test_metrics_of_any_values_are_rows(tmp_path_factory: pytest.TempPathFactory
 
 def test_numbers_of_numpy_are_numbers(tmp_path: Path) -> None:
     log = log_in(tmp_path)
-    log.metrics(np.int64(3), {"a": np.float32(0.5), "b": np.array([2]), "c": math.nan, "d": [np.int8(1)], "step": 9})  # type: ignore[arg-type]
+    log.metrics(np.int64(3), {"a": np.float32(0.5), "b": np.array([2]), "c": math.nan, "d": [np.int8(1)], "step": 9})  # type: ignore[pyrefly:bad-argument-type]
     assert (tmp_path / "metrics.jsonl").read_text() == (
         '{"step": 3, "a": 0.5, "b": 2, "c": NaN, "d": [1], "metrics/step": 9}\n'
     )

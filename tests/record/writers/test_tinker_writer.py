@@ -114,7 +114,7 @@ def test_what_the_layout_cannot_hold_is_said(demo_runs: Path, tmp_path: Path) ->
 def one(**more: Any) -> Sample:
     key = SampleKey("train", 1, "0", "0")
     row = SampleRow(split="train", step=1, group="0", index="0", ordinal=0, start=0, length=0)
-    held = {"turns": [], **more.pop("sample", {})}
+    held: dict[str, Any] = {"turns": [], **more.pop("sample", {})}
     for name, value in more.items():
         setattr(row, name, value)
     return Sample(key=key, row=row, locator=Locator(source="x", start=0, length=0), **held)

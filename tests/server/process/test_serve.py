@@ -206,7 +206,7 @@ def test_origins_that_no_browser_would_send(origin: str) -> None:
     ],
 )
 def test_the_address_to_open(changes: dict[str, object], expected: str) -> None:
-    given = Settings(**{"token": "a+b", **changes})  # type: ignore[arg-type]
+    given = Settings(**{"token": "a+b", **changes})  # type: ignore[pyrefly:bad-argument-type]
     assert address(given, 8080, given.token) == expected
 
 

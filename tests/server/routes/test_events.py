@@ -82,9 +82,9 @@ def test_it_listens_only_while_somebody_reads(library: Library, monkeypatch: pyt
             assert b"hello" in await anext(stream)
             assert b'"kind":"run"' in await anext(stream)
         assert log == ["in"]
-        await first.aclose()  # type: ignore[attr-defined]
+        await first.aclose()  # type: ignore[pyrefly:missing-attribute]
         assert log == ["in"]
-        await second.aclose()  # type: ignore[attr-defined]
+        await second.aclose()  # type: ignore[pyrefly:missing-attribute]
         assert log == ["in", "out"]
 
     asyncio.run(scene())
@@ -141,7 +141,7 @@ def test_changes_of_many_runs_are_told_at_once_and_wait_for_no_look_at_files(
             client.tell(run)
         told = await anext(stream)
         assert told.count(b'"kind":"run"') == 3 and looks == [False] * 3
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()  # type: ignore[pyrefly:missing-attribute]
 
     with Library([tmp_path / "runs"], index_dir=tmp_path / "index") as library:
         assert all(run.wait_all(30) for run in library.runs)
@@ -167,7 +167,7 @@ def test_what_is_found_in_files_that_a_list_did_not_wait_for_is_told(
         broadcaster.look_on()
         assert b'"problems":1' in await anext(stream)
         assert sum(item.problems for item in run_items.run_items(library.runs)) == 1
-        await stream.aclose()  # type: ignore[attr-defined]
+        await stream.aclose()  # type: ignore[pyrefly:missing-attribute]
 
     asyncio.run(scene())
 
@@ -230,7 +230,7 @@ def test_a_change_after_the_end_of_the_loop_is_dropped(folder: Path, tmp_path: P
         kept.append(callback)
         return original(callback)
 
-    library.subscribe = subscribe  # type: ignore[method-assign]
+    library.subscribe = subscribe  # type: ignore[pyrefly:method-assign]
     asyncio.run(heads(Context(library, settings()).events, 2))
     run: OpenRun = library.runs[0]
     kept[0]("run", run)

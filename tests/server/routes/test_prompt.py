@@ -27,7 +27,8 @@ def get(tmp_path: Path) -> Iterator[Callable[[str], Answer]]:
 
 
 def text_of(answer: dict[str, Any], *names: str) -> str:
-    return "".join(piece[name] for piece in answer["pieces"] for name in names)
+    pieces: list[str] = [piece[name] for piece in answer["pieces"] for name in names]
+    return "".join(pieces)
 
 
 def test_answers_come_from_the_end_of_what_all_share(get: Callable[[str], Answer]) -> None:

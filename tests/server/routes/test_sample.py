@@ -129,7 +129,7 @@ def test_every_span_holds_what_was_looked_for(text: str, wanted: str) -> None:
     turns = [Turn(role="user", parts=[Part(kind="text", text=text)])]
     key = SampleKey("train", 0, "0", "0")
     line = SampleRow(split="train", step=0, group="0", index="0", ordinal=0, start=0, length=0)
-    sample = Sample(key=key, row=line, locator=None, turns=turns)  # type: ignore[arg-type]
+    sample = Sample(key=key, row=line, locator=None, turns=turns)  # type: ignore[pyrefly:bad-argument-type]
     units = text.encode("utf-16-le")
     for span in places_of(wanted, sample, is_cased=True).spans:
         assert units[2 * span.start : 2 * span.stop].decode("utf-16-le") == wanted

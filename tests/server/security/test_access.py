@@ -228,7 +228,7 @@ def test_a_web_socket_is_turned_away(app: App) -> None:
     async def send(message: object) -> None:
         sent.append(message)
 
-    asyncio.run(app({"type": "websocket", "path": "/api/events", "headers": []}, None, send))  # type: ignore[arg-type]
+    asyncio.run(app({"type": "websocket", "path": "/api/events", "headers": []}, None, send))  # type: ignore[pyrefly:bad-argument-type]
     assert sent == [{"type": "websocket.close", "code": 1008}]
 
 

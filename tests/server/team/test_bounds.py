@@ -110,7 +110,7 @@ def test_the_downloads_of_one_person_leave_room_for_others(app: App) -> None:
         of_bob = [await begin("bob") for _ in range(FILES - FILES_OF_ONE)]
         with pytest.raises(TooMany, match=r"4 files are already being downloaded$"):
             await begin("kim")
-        await of_ada[0].aclose()  # type: ignore[attr-defined]
+        await of_ada[0].aclose()  # type: ignore[pyrefly:missing-attribute]
         for file in (*of_ada[1:], *of_bob, await begin("ada")):
             assert [piece async for piece in file] == [b"b"]
 

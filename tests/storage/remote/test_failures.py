@@ -27,9 +27,9 @@ LINE = b'{"prompt": "p", "response": "r", "reward": 1.0, "step": 1}\n'
 class Quiet(ThreadingHTTPServer):
     """A server whose clients may hang up without a word about it on stderr, which the tests read."""
 
-    def handle_error(self, *request: Any) -> None:
+    def handle_error(self, request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], ConnectionError):
-            super().handle_error(*request)
+            super().handle_error(request, client_address)
 
 
 @contextmanager
@@ -50,7 +50,7 @@ def answering(*replies: tuple[int, str], headers: Mapping[str, str] = MappingPro
 
         do_HEAD = do_PUT = do_GET  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     with Quiet(("127.0.0.1", 0), Handler) as server:

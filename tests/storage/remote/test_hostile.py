@@ -34,7 +34,7 @@ class Hostile(BaseHTTPRequestHandler):
     answer: Answer
 
     def do_GET(self) -> None:
-        self.server.asked.append(f"{self.headers['Host']}{self.path}")  # type: ignore[attr-defined]
+        self.server.asked.append(f"{self.headers['Host']}{self.path}")  # type: ignore[pyrefly:missing-attribute]
         try:
             type(self).answer(self)
         except OSError:
@@ -60,7 +60,7 @@ class Hostile(BaseHTTPRequestHandler):
             time.sleep(pause_s)
             data = piece
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:
         pass
 
 
@@ -71,7 +71,7 @@ def serving(answer: Answer, host: str = "127.0.0.1") -> Iterator[tuple[str, list
     class Server(ThreadingHTTPServer):
         asked: list[str]
 
-        def handle_error(self, *_: object) -> None:
+        def handle_error(self, request: object, client_address: object) -> None:
             """Clients leave."""
 
     with Server((host, 0), type("Handler", (Hostile,), {"answer": answer})) as server:
@@ -300,7 +300,7 @@ SECRET = listing(ROW.format("runs/of-somebody-else"))
 def test_no_request_is_sent_on_to_another_host(monkeypatch: pytest.MonkeyPatch, scheme: str, call: str) -> None:
     with serving(lambda self: self.reply(200, SECRET, **HEADERS), host="127.0.0.2") as (inner, inner_asked):
         for target in (inner, inner.replace("127.0.0.2", "localhost"), "http://169.254.169.254", "http://10.0.0.1"):
-            with serving(onward(lambda path, target=target: target + path)) as (address, asked):  # type: ignore[misc]
+            with serving(onward(lambda path, target=target: target + path)) as (address, asked):
                 said = outcome(monkeypatch, scheme, address, call)
             assert asked and not inner_asked, target
             assert "somebody-else" not in said

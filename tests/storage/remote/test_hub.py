@@ -40,10 +40,10 @@ class FakeHub:
         names = {path[len(prefix) :].partition("/")[0]: "/" in path[len(prefix) :] for path in below}
         for name, is_folder in names.items():
             if is_folder:
-                yield RepoFolder(path=prefix + name, oid="tree")  # type: ignore[no-untyped-call]
+                yield RepoFolder(path=prefix + name, oid="tree")
             else:
                 data = below[prefix + name]
-                yield RepoFile(path=prefix + name, size=len(data), oid=str(hash(data)))  # type: ignore[no-untyped-call]
+                yield RepoFile(path=prefix + name, size=len(data), oid=str(hash(data)))
 
     def cat_file(self, path: str, *, start: int, end: int) -> bytes:
         place, _, file = path.partition("@")

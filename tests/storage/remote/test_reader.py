@@ -77,7 +77,7 @@ def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int)
         with file:
             for name, value in steps:
                 if name == "expect":
-                    raw.expect(value)  # type: ignore[attr-defined]
+                    raw.expect(value)  # type: ignore[pyrefly:missing-attribute]
                 elif name == "read":
                     data = file.read(value)
                     assert data == expected.read(len(data) if not buffering else value)
@@ -88,7 +88,7 @@ def test_reading_anywhere_yields_what_is_there(steps: list[Any], buffering: int)
 
 def test_what_was_announced_is_fetched_once_and_nothing_else(fake: Fake) -> None:
     with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**13) as file:
-        file.raw.expect([(2**20, 2 * 2**20)])  # type: ignore[attr-defined]
+        file.raw.expect([(2**20, 2 * 2**20)])  # type: ignore[pyrefly:missing-attribute]
         file.seek(2**20)
         assert file.read(2**20) == DATA[2**20 : 2 * 2**20]
     asked = sorted(fake.asked)
@@ -101,7 +101,7 @@ def test_what_is_fetched_soon_is_there_for_the_next_reader(fake: Fake) -> None:
     reader.beginners.submit(lambda: None).result()
     assert eventually(lambda: len(fake.asked) * 2**17 >= 2**18)
     with io.BufferedReader(reader.open_object("/s3:/fake/a"), 2**13) as file:
-        file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[attr-defined]
+        file.raw.expect([(2**20 - 1, 2**21)])  # type: ignore[pyrefly:missing-attribute]
         file.seek(2**20)
         assert file.read(2**20) == DATA[2**20 : 2**21]
     asked = sorted(fake.asked)
@@ -122,7 +122,7 @@ def test_what_could_not_be_fetched_soon_is_fetched_when_it_is_read(fake: Fake, m
         held = reader.shared_blocks
         assert eventually(lambda: len(failed) == 2 and all(one.data.done() for one in held.get(KEY) or ()))
     with reader.open_object("/s3:/fake/a") as file:
-        file.expect([(0, 2**18)])  # type: ignore[attr-defined]
+        file.expect([(0, 2**18)])  # type: ignore[pyrefly:missing-attribute]
         assert file.read(2**16) == DATA[: 2**16]
 
 

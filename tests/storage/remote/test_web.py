@@ -54,11 +54,11 @@ def serving(files: dict[str, bytes], *, sends_ranges: bool = True) -> Iterator[s
 
         do_HEAD = do_GET  # noqa: N815
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:
             pass
 
     class Server(ThreadingHTTPServer):
-        def handle_error(self, *_: object) -> None:
+        def handle_error(self, request: object, client_address: object) -> None:
             """Clients that want a range leave when the whole file comes."""
 
     with Server(("127.0.0.1", 0), Handler) as server:

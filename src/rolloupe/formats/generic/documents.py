@@ -423,12 +423,11 @@ def _of_document(data: bytes, too_large: str) -> Iterator[PlacedRow]:
         if line_end < at:
             line_end = data.find(b"\n", at) % (len(data) + 1)
             content_end = at + len(data[at:line_end].rstrip(_BETWEEN))
-        size = next(sizes, 0) or _size_in_line(data, at, content_end)
+        stop = at + (next(sizes, 0) or _size_in_line(data, at, content_end))
         try:
-            if not size:
+            if stop == at:
                 characters = characters or data.decode("latin-1")  # a character for each byte
-                size = _decoder.raw_decode(characters, at)[1] - at
-            stop = at + size
+                stop = _decoder.raw_decode(characters, at)[1]
             if stop < len(data) or not too_large:
                 yield PlacedRow(at, stop, _object(data[at:stop], columns), "", stop == len(data))
             else:

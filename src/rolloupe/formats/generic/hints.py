@@ -161,7 +161,7 @@ def proposed_map(records: Sequence[Record]) -> dict[str, str]:
     roles = roles_of(records[0])
     if of_pair := preference_map(records, roles):
         return of_pair
-    is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], list | dict))
+    is_open = not roles.messages and (not roles.response or isinstance(records[0][roles.response], (list, dict)))
     if is_open and (path := _chat_within(records[0], "", is_answered=True)):
         score = "" if roles.score else _as_score(rows, {path}, path)
         return {"messages": path, "reward": score} if score else {"messages": path}
@@ -232,7 +232,7 @@ def _chat_within(value: object, path: str, *, is_answered: bool = False) -> str:
     if path and text.conversation(value) is not None:
         return ""
     for below, _, member in _members_below(value, path, _DEPTH):
-        messages = text.conversation(member) if isinstance(member, list | dict) else None
+        messages = text.conversation(member) if isinstance(member, (list, dict)) else None
         if messages is not None and (text.answers_in(messages) or not is_answered):
             return below
     return ""
@@ -270,7 +270,7 @@ def _rows_within(record: Record, depth: int) -> Sequence[Record]:
         return ()
     is_scored = roles_of(record).score is not None
     own = (value for key, value in record.items() if not (is_scored and fold(key) in TURNS))
-    members = [value for value in (record, *own) if isinstance(value, list | dict) and value]
+    members = [value for value in (record, *own) if isinstance(value, (list, dict)) and value]
     for value in members:
         listed = value if isinstance(value, list) else [*value.values()] if len(value) > 1 else []
         if parsers.is_messages(listed) and text.conversation(listed) is None:

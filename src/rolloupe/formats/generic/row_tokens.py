@@ -388,7 +388,7 @@ def alternatives_of(value: object) -> Alternatives:
     found = []
     for entry in parsers.as_list(value):
         inner = entry.get("top_logprobs") if isinstance(entry, dict) else None
-        pairs = _pairs(inner if isinstance(inner, list | dict) else entry)
+        pairs = _pairs(inner if isinstance(inner, (list, dict)) else entry)
         found.append(sorted(pairs, key=_BY_LOGPROB, reverse=True)[:MOST_ALTERNATIVES])
     return found
 
@@ -402,7 +402,7 @@ def sampled_tokens(value: object) -> SampledTokens | None:
         return _of_object(value)
     listed = parsers.as_list(value)
     first = next((item for item in listed if item is not None), None)
-    if isinstance(first, list | tuple):
+    if isinstance(first, (list, tuple)):
         return _of_tuples(listed)
     if not isinstance(first, dict):
         return None
@@ -452,7 +452,7 @@ def _of_members(entries: Sequence[Any]) -> SampledTokens | None:
 
 def _of_tuples(entries: Sequence[Any]) -> SampledTokens | None:
     """Pairs of a token or id with its logprob in any order, and triples of SGLang."""
-    listed = [entry if isinstance(entry, list | tuple) and len(entry) in (2, 3) else (None, None) for entry in entries]
+    listed = [entry if isinstance(entry, (list, tuple)) and len(entry) in (2, 3) else (None, None) for entry in entries]
     columns = [[entry[place] for entry in listed if entry[place] is not None] for place in (0, 1)]
     are_tokens = [any(isinstance(item, str) for item in column) for column in columns]
     if not any(are_tokens):
@@ -514,9 +514,9 @@ def _pairs(entry: Any) -> Iterator[tuple[str, float]]:
         value: Any = None
         if isinstance(member, dict):
             text, value = member.get("token"), _member(member, _LOGPROBS)
-        elif isinstance(member, list | tuple) and len(member) == 2:
+        elif isinstance(member, (list, tuple)) and len(member) == 2:
             text, value = member
-        elif isinstance(member, list | tuple) and len(member) == 3:  # SGLang: a text or null at the end
+        elif isinstance(member, (list, tuple)) and len(member) == 3:  # SGLang: a text or null at the end
             value, text = member[0], str(member[1]) if member[2] is None else member[2]
         if isinstance(value, dict):
             decoded = value.get("decoded_token")

@@ -258,7 +258,7 @@ def _by_group(record: Record, depth: int) -> list[Record] | None:
     if not full or 2 * sum(_are_samples({}, "", some, depth) for some in full) <= len(full):  # others lack a score
         return None
     _check_size(0, sum(map(len, listed)))
-    longest = max(listed, key=len) if len(listed) <= LOOKED else []
+    longest: list[Any] = max(listed, key=len) if len(listed) <= LOOKED else []
     return [
         sample
         for key, some in record.items()
@@ -389,12 +389,12 @@ def _divide(shared: Record, lists: dict[str, list[Any]], inner: dict[str, dict[s
 def _size_of(shared: Record) -> int:
     """The size of the members that each sample repeats, in characters."""
     size = MEMBER_CHARS * len(shared) + sum(len(value) for value in shared.values() if isinstance(value, str))
-    inner = [value for value in shared.values() if isinstance(value, dict | list)]
+    inner = [value for value in shared.values() if isinstance(value, (dict, list))]
     while inner:
         value = inner.pop()
         own = value.values() if isinstance(value, dict) else value
         size += MEMBER_CHARS * len(own) + sum(COPIED_CHARS * len(member) for member in own if isinstance(member, str))
-        inner += [member for member in own if isinstance(member, dict | list)]
+        inner += [member for member in own if isinstance(member, (dict, list))]
     return size
 
 
@@ -473,13 +473,13 @@ def _lacking(record: Record, inner: Record, first: int = 0) -> Record:
     answered = {"response": ""} if own.response or own.messages else {}  # so that `answer` is a label
     theirs = roles_of(answered | inner)
     names = [key for mine, key in zip(own[first:9], theirs[first:9], strict=True) if key and mine is None]
-    names = [key for key in names if key != theirs.response or not is_weak_response(key)]
+    names = [key for key in names if key != theirs.response or not is_weak_response(key)]  # type: ignore[pyrefly:bad-argument-type]
     names += [key for what, key in theirs.counts.items() if what not in own.counts]
     if own.score is None and theirs.score is None:
         names += [key for key in named.of("outcome") if parsers.number(inner[key]) is not None][:1]
     if theirs.advantage and not own.advantage:
         names.append(theirs.advantage)
-    names += [key for key, _ in members if isinstance(inner[key], list | dict)]
+    names += [key for key, _ in members if isinstance(inner[key], (list, dict))]
     return {key: inner[key] for key in names if key in inner and key not in record}
 
 

@@ -406,11 +406,11 @@ def _add_series(run: model.RunInfo, source: str, record: Record, sample: model.S
     path = run_files.part_path(run.root, stem(os.path.basename(source)), part)
     try:
         stored = run_files.read_row(model.Location(str(path), links_of(run)), row)
-        reason = f"row {row} of {path.name} is of another sample" if stored.uid != sample.row.uid else ""
     except run_files.PartUnreadable as error:
-        reason = str(error)
-    if reason:
-        sample.notes.append(f"no token series: {reason}")
+        sample.notes.append(f"no token series: {error}")
+        return
+    if stored.uid != sample.row.uid:
+        sample.notes.append(f"no token series: row {row} of {path.name} is of another sample")
         return
     if stored.unread:
         listed = ", ".join(name[:60] for name in stored.unread[:20])

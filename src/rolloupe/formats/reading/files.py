@@ -256,8 +256,8 @@ def while_unchanged(
 
     def decorate(read: Callable[Concatenate[Location, P], T]) -> Callable[Concatenate[Location, P], T]:
         @lru_cache(maxsize=size)
-        def kept(_states: tuple[int, ...], *args: Any, **kwargs: Any) -> T:
-            return read(*args, **kwargs)
+        def kept(_states: tuple[int, ...], location: Location, *args: Any, **kwargs: Any) -> T:
+            return read(location, *args, **kwargs)
 
         @wraps(read)
         def current(location: Location, *args: Any, **kwargs: Any) -> T:

@@ -110,7 +110,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
     view = memoryview(block)
     begun: list[bytes] = []
-    length = line_count = zeros = 0
+    length = line_count = zeros = hole_start = 0
     paid = None if spent_bytes(file) is None else FREE_LINES
     while position < stop:
         count = file.readinto(view[: max(MIN_BLOCK_BYTES, stop - read_to)])
@@ -251,7 +251,7 @@ def parse(data: bytes) -> Record:
     if isinstance(record, str) and record.lstrip()[:1] == "{":
         record = _parse_slowly(record.encode("utf-8", "replace"))
     if not isinstance(record, dict):
-        kinds = {list: "an array", str: "a text", bool: "true or false", type(None): "null"}
+        kinds: dict[type[Any], str] = {list: "an array", str: "a text", bool: "true or false", type(None): "null"}
         raise NoObject(f"not a JSON object but {kinds.get(type(record), 'a number')}")
     return record
 
@@ -285,7 +285,7 @@ def _printed(text: str) -> Any:
         return None
     try:
         value = ast.literal_eval(text.strip())
-        is_plain = isinstance(value, dict | list)
+        is_plain = isinstance(value, (dict, list))
         return json.loads(replace_lone_surrogates(json.dumps(value))) if is_plain else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None

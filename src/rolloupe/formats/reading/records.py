@@ -212,7 +212,7 @@ class RecordFormat(Format):
     def texts_of(self, record: Record, row: SampleRow) -> Texts | None:
         """Return the texts of a sample without its turns; None if only `load` knows them."""
         references = self.references(self.own_record(record, row))
-        return references and Texts(
+        return references and Texts(  # type: ignore[pyrefly:bad-return]
             key=row.key,
             prompt=row.prompt,
             response=row.response,

@@ -45,7 +45,7 @@ def _objects(config: Settings) -> Iterator[Settings]:
         if isinstance(value, dict):
             yield value
         members = value.values() if isinstance(value, dict) else value
-        waiting += [member for member in members if isinstance(member, dict | list)]
+        waiting += [member for member in members if isinstance(member, (dict, list))]
 
 
 def _number(settings: Settings, name: str, default: float) -> float:

@@ -85,7 +85,7 @@ _WORDS: dict[Status, str] = {
 _STATUSES: dict[str, Status] = {word: common for common, words in _WORDS.items() for word in words.split()}
 
 
-_VERDICTS = {
+_VERDICTS: dict[str, float] = {
     **dict.fromkeys("correct pass passed true yes success solved resolved".split(), 1.0),
     **dict.fromkeys("incorrect wrong fail failed failure false no timeout unsolved unresolved".split(), 0.0),
 }
@@ -177,7 +177,7 @@ def name(value: object) -> str | None:
     if type(value) is not str and type(value) is not int:
         if value is None or isinstance(value, bool) or not isinstance(value, _NAME):
             return None
-        value = int(value) if isinstance(value, float) and value.is_integer() else value
+        value = int(value) if isinstance(value, float) and value.is_integer() else value  # type: ignore[pyrefly:missing-attribute]
     shown = str(value)
     return (shown if len(shown) <= MAX_NAME_CHARS else text.digest(shown)) or None
 
@@ -327,7 +327,7 @@ def showable(value: object) -> Any:
         for entry in level:
             members = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else ()
             if not set(map(type, members)) <= FLAT:  # most are long arrays of numbers
-                below += [member for member in members if isinstance(member, list | dict)]
+                below += [member for member in members if isinstance(member, (list, dict))]
         if not below:
             return value
         level = below
@@ -358,7 +358,7 @@ def chat(value: object) -> list[Any] | None:
 
 def _messages_or(value: object) -> Any:
     """Return the messages of a conversation (`text.conversation`); any other value unchanged."""
-    return (text.conversation(value) or value) if isinstance(value, list | dict) else value
+    return (text.conversation(value) or value) if isinstance(value, (list, dict)) else value
 
 
 def joined(value: object, *, thoughts: bool = False) -> str:
@@ -437,7 +437,7 @@ def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object
 
 def sample_with(row: SampleRow, locator: Locator, turns: list[Turn], **facts: Any) -> Sample:
     """Return the sample of a row with these turns and the row's texts; `facts` are its other fields."""
-    texts = {"prompt_text": row.prompt, "response_text": row.response}
+    texts: dict[str, Any] = {"prompt_text": row.prompt, "response_text": row.response}
     return Sample(key=row.key, row=row, locator=locator, turns=turns, **(texts | facts))
 
 

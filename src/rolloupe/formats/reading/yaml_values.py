@@ -54,7 +54,7 @@ def _check_depth(text: str) -> None:
 
 def _size(value: Any, sizes: dict[int, int]) -> int:
     """Count the values in a value, and shared ones each time; a value that contains itself has very many."""
-    if not isinstance(value, dict | list):
+    if not isinstance(value, (dict, list)):
         return 1
     if id(value) not in sizes:
         sizes[id(value)] = MAX_VALUES
@@ -63,9 +63,9 @@ def _size(value: Any, sizes: dict[int, int]) -> int:
     return sizes[id(value)]
 
 
-class _Loader(_Base):  # type: ignore[misc, valid-type]  # which of two classes it is depends on the machine
+class _Loader(_Base):  # which of two classes it is depends on the machine
     yaml_constructors: ClassVar[dict[str | None, Any]] = {tag: _Base.yaml_constructors[tag] for tag in _PLAIN}
-    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {  # type: ignore[pyrefly:bad-override]
         first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith((":timestamp", ":merge"))]
         for first, resolvers in _Base.yaml_implicit_resolvers.items()
     }

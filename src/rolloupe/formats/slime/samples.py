@@ -117,7 +117,7 @@ def _count(value: Any) -> int:
     """Return the number of values in a list, tensor or array; 0 for anything else."""
     if isinstance(value, Tensor | ArrayValue):
         return value.size
-    return len(value) if isinstance(value, list | NumberList | tuple) else 0
+    return len(value) if isinstance(value, (list, NumberList, tuple)) else 0
 
 
 def uid_of(step: int, position: int) -> str:
@@ -167,7 +167,7 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
 
 
 def _is_list(value: Any) -> bool:
-    return isinstance(value, list | NumberList | Tensor)
+    return isinstance(value, (list, NumberList, Tensor))
 
 
 def _metrics(record: Record, metadata: Record) -> dict[str, float]:
@@ -336,13 +336,13 @@ def rows_of(root: Any) -> list[TrainRow]:
     if not isinstance(columns, dict):
         raise Unusable("train data without samples or columns")
     lengths = columns.get("response_lengths")
-    count = _count(lengths) if isinstance(lengths, list | NumberList | tuple) else 0
+    count = _count(lengths) if isinstance(lengths, (list, NumberList, tuple)) else 0
     _refuse_many(count)
     known: dict[int, Sequence[Any]] = {}
     lists = {
         key: known.get(id(value)) or known.setdefault(id(value), _list(value))
         for key, value in columns.items()
-        if isinstance(value, list | NumberList | tuple)
+        if isinstance(value, (list, NumberList, tuple))
     }
     raw = lists.get("raw_reward", [])
     lists = {key: value for key, value in lists.items() if len(value) >= count}
@@ -362,7 +362,7 @@ def _refuse_many(count: int) -> None:
 
 def _list(value: Any) -> Sequence[Any]:
     values = value.values() if isinstance(value, NumberList) else value
-    return values if isinstance(values, list | tuple) else []
+    return values if isinstance(values, (list, tuple)) else []
 
 
 def _row_of(column: Callable[[str], Any], raw: Sequence[Any], shard: Shard) -> TrainRow:

@@ -137,7 +137,7 @@ def _merged_words(some: Sequence[_WordSums]) -> _WordSums:
         return some[0]
     words, places = np.unique(np.concatenate([words for words, _ in some]), return_inverse=True)
     sums = np.concatenate([sums for _, sums in some], axis=1)
-    return words, np.stack([np.bincount(places, row, len(words)) for row in sums])
+    return words, np.stack([np.bincount(places, row, len(words)) for row in sums], dtype=np.float64)
 
 
 _decode = msgspec.msgpack.Decoder(tuple[list[str | int], bytes, int, str]).decode

@@ -132,7 +132,7 @@ def _passages(shown: Sequence[str], covered: NDArray[np.bool_]) -> list[list[_Ru
 
 def _words(shown: Sequence[str], passage: Sequence[_Run], place: _Run) -> tuple[list[str], slice]:
     """Return at most `MAX_RUN` words of a passage, without stops at its ends, and where in them a place is."""
-    words: list[str] = []
+    words, at = list[str](), 0
     for run in passage:
         words += [VARIES] if words else []
         if run[0] <= place[0]:

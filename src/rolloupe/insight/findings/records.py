@@ -46,7 +46,7 @@ class ReadingList(Struct, frozen=True):
     def ids(self) -> list[str]:
         """Return all samples, each once."""
         every = [name for pair in self.pairs for name in pair]
-        return list(dict.fromkeys(filter(None, [*every, self.earliest, self.counterexample])))
+        return list(dict.fromkeys(name for name in (*every, self.earliest, self.counterexample) if name))
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -81,7 +81,7 @@ def _distinct(features: FeatureRows) -> tuple[NDArray[np.int64], NDArray[np.int6
     """Return the first feature with each set of sums, in order, and for each feature the number of its first."""
     if not len(features.hashes):
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    sums = _rounded(np.stack(features[1:], axis=1))
+    sums = _rounded(np.stack(features[1:], axis=1, dtype=np.float64))
     _, first, kind = np.unique(sums, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return first[order], np.argsort(order)[kind.reshape(-1)]

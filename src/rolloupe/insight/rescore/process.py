@@ -80,7 +80,7 @@ def grader_file(grader: NamedGrader, name: str = "", python: str = "") -> Grader
 
 
 def _place_of(grader: NamedGrader) -> tuple[str, str]:
-    if isinstance(grader, str | os.PathLike):
+    if isinstance(grader, (str, os.PathLike)):
         path, _, function = os.fspath(grader).rpartition(":")
         if not path or not _is_dotted(function):
             raise BadQuery(f"{os.fspath(grader)[:200]!r} names no function. Next: write grader.py:fn")

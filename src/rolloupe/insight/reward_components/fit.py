@@ -118,7 +118,7 @@ class Form(NamedTuple):
 FORMS = (
     Form("has", lambda values: (values > 0).astype(np.float64)),
     Form("uses", lambda values: values),
-    *(Form(f"{cap}", lambda values, cap=cap: np.minimum(values, cap)) for cap in CAPS),  # type: ignore[misc]
+    *(Form(f"{cap}", lambda values, cap=cap: np.minimum(values, cap)) for cap in CAPS),
     Form("log", lambda values: np.log2(1 + values)),
 )
 """The simplest first."""

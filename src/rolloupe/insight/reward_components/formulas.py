@@ -141,7 +141,7 @@ class PartFormulas:
         self._names = [part.name for part in self._every] if every else []
         self._copies = [part.name for part in self._every if part.name != REWARD and self._is_whole(part)]
         """The names of parts that are the reward as a whole."""
-        rest = None if self.whole else self._rest(every)
+        rest = self._rest(every)
         self._has_rest = rest is not None
         self._every += [rest] if rest else []
 
@@ -175,7 +175,7 @@ class PartFormulas:
 
     def _rest(self, every: Sequence[PartValues]) -> PartValues | None:
         """Return what recorded parts leave of the reward, if it is much."""
-        varied = _varied([part for part in every if not self._is_whole(part)])
+        varied = [] if self.whole else _varied([part for part in every if not self._is_whole(part)])
         missed = self._weighed(varied)[1] if varied else None
         if missed is None or not self._is_much(missed):
             return None

@@ -172,7 +172,7 @@ def sample(runs: "Runs", asked: SampleArguments) -> Page:
     """
     run, start = run_of(runs, asked), start_of(asked.cursor)
     found: Sample = run.sample(asked.id)
-    facts = {"id": asked.id, "turns": len(found.turns)}
+    facts: dict[str, Any] = {"id": asked.id, "turns": len(found.turns)}
     if asked.series:
         return Page(facts | {"tokens": _series(run, asked)})
     if asked.turn is not None:

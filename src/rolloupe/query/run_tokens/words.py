@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -239,7 +239,7 @@ def token_words_answer(run: OpenRun, asked: TokenWordQuery) -> RunTokenWords:
     listed = words_of_steps(run, scope, by=asked.by, limit=asked.limit)
     if not listed.words:
         check_known(run, scope)
-    return RunTokenWords(**{**listed._asdict(), "words": _words(listed.words)})
+    return RunTokenWords(**dict[str, Any](listed._asdict(), words=_words(listed.words)))
 
 
 class ChangedWord(Struct, frozen=True):

@@ -276,7 +276,7 @@ def neighbours(run: OpenRun, key: SampleKey) -> list[SampleKey]:
     """Return the samples of a sample's group, in order."""
     keys = [member.key for member in group_members(run, key)]
     current = None if keys else current_ids(run, [key]).get(key)
-    return keys if current in (None, key) else neighbours(run, current)
+    return keys if current is None or current == key else neighbours(run, current)
 
 
 def annotation_places(run: OpenRun, uids: Collection[str]) -> Mapping[str, Sequence[Locator]]:

@@ -170,7 +170,7 @@ def items_of(parts: Iterable[ListRows]) -> list[SampleItem]:
 
 def _keys(part: ListRows) -> list[SampleKey]:
     records = zip(*(part.rows[name].to_pylist() for name in ("nth", *KEY)), strict=True)
-    return [SampleKey(*shared, part.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[call-arg]
+    return [SampleKey(*shared, part.attempts.get(nth, 0)) for nth, *shared in records]  # type: ignore[pyrefly:bad-argument-count]
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:

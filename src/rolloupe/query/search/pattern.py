@@ -85,7 +85,7 @@ class Pattern:
         Ignoring case, k and s also match other characters: the Kelvin sign and the long s.
         """
         letters = _LETTERS if self.query.case else _PLAIN_LETTERS
-        pieces = [] if self.query.regex else letters.findall(self.query.text)
+        pieces: list[str] = [] if self.query.regex else letters.findall(self.query.text)
         return max((piece.strip() for piece in pieces), key=len, default="").lower().encode()
 
     def within(self, column: pa.Array) -> Mask:

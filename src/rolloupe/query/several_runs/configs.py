@@ -171,7 +171,7 @@ def flat(tree: Any, max_chars: int = MAX_CHARS) -> dict[str, str]:
 
 def _values(tree: Any, path: str, depth: int) -> Iterator[tuple[str, Any]]:
     children: Iterable[tuple[Any, Any]] | None = tree.items() if isinstance(tree, Mapping) else None
-    if isinstance(tree, list) and any(isinstance(value, list | Mapping) for value in tree[:MAX_VALUES]):
+    if isinstance(tree, list) and any(isinstance(value, (list, Mapping)) for value in tree[:MAX_VALUES]):
         children = enumerate(tree)
     if children is None or depth >= MAX_DEPTH:
         yield path, tree

@@ -31,7 +31,7 @@ class PromptMeans(NamedTuple):
 
     def rows(self, chosen: NDArray[Any]) -> "PromptMeans":
         """Return some of the rows."""
-        return PromptMeans(*(column[chosen] for column in self))
+        return PromptMeans(*(column[chosen] for column in self))  # type: ignore[pyrefly:bad-argument-type]
 
 
 _cache: caches.AnswerCache[PromptMeans] = caches.AnswerCache(128 * 2**20, caches.bytes_of)

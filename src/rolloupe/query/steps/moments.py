@@ -41,7 +41,7 @@ def discards(run: OpenRun, split: str | None = None) -> list[Discards]:
         if names.is_asked(name, split):
             counts[split or name, step, reason].append(tuple(numbers))
     places = sorted(counts, key=lambda place: (place[0] != "train", *place))
-    return [Discards(*place, *map(sum, zip(*counts[place], strict=True))) for place in places]
+    return [Discards(*place, *(sum(column) for column in zip(*counts[place], strict=True))) for place in places]
 
 
 class RunDiscards(Struct, frozen=True, kw_only=True):

@@ -43,7 +43,7 @@ def splits(run: OpenRun, *, quick: bool = False) -> list[SplitSummary]:
     by_split: dict[str, list[StepStats]] = defaultdict(list)
     for stats in snapshot.steps.values():
         by_split[stats.split].append(stats)
-    counted = {} if quick else _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0])
+    counted = _counted_groups(run, [s for s in snapshot.steps.values() if s.groups < 0 and not quick])
     trained = TrainedColumn(run, snapshot, REWARD, quick=quick)
     summaries = []
     for name in sorted(by_split, key=lambda split: (split != "train", split)):

@@ -196,13 +196,13 @@ class _Table(NamedTuple):
 
     def by(self, names: Names) -> tokens.Floats:
         """Return the sums by name, shape (fields of `UpdateMass`, names)."""
-        return np.stack([np.bincount(names.numbers, column, len(names.known)) for column in self.columns])
+        return np.stack([np.bincount(names.numbers, row, len(names.known)) for row in self.columns], dtype=np.float64)
 
     def by_bucket(self) -> tokens.Floats:
         """Return the sums by bucket of positions, shape (fields of `UpdateMass`, buckets)."""
         is_trained = self.columns[0]
         buckets = np.searchsorted(EDGES, np.cumsum(is_trained) - is_trained, side="right") - 1
-        return np.stack([np.bincount(buckets, column, len(EDGES)) for column in self.columns])
+        return np.stack([np.bincount(buckets, row, len(EDGES)) for row in self.columns], dtype=np.float64)
 
 
 def _table_of(inputs: tokens.LossInputs, choice: UpdateChoice) -> _Table | str:

@@ -41,40 +41,40 @@ class RecordingMixin:
     ) -> None:
         self.recording = _Recording(self, recorder, label, token_texts=token_texts)
         super().__init__(*args, **kwargs)
-        self.add_callback(_callback(self.recording))  # type: ignore[attr-defined]
+        self.add_callback(_callback(self.recording))  # type: ignore[pyrefly:missing-attribute]
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Any:
         self.recording.columns.clear()
-        rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[misc]
+        rewards = super()._calculate_rewards(*args, **kwargs)  # type: ignore[pyrefly:missing-attribute]
         self.recording.recorder.safely(self.recording.keep_rewards, rewards, args, kwargs)
         return rewards
 
     def _log_completion_extra(self, *args: Any, **kwargs: Any) -> Any:
         self.recording.recorder.safely(self.recording.keep_column, *args)
-        return super()._log_completion_extra(*args, **kwargs)  # type: ignore[misc]
+        return super()._log_completion_extra(*args, **kwargs)  # type: ignore[pyrefly:missing-attribute]
 
     def _generate_and_score_completions(self, *args: Any, **kwargs: Any) -> Any:
         self.recording.scored = None
-        output = super()._generate_and_score_completions(*args, **kwargs)  # type: ignore[misc]
+        output = super()._generate_and_score_completions(*args, **kwargs)  # type: ignore[pyrefly:missing-attribute]
         self.recording.recorder.safely(self.recording.record_batch, output)
         return output
 
     def _compute_loss(self, *args: Any, **kwargs: Any) -> Any:
         self.recording.recorder.safely(self.recording.begin_loss, args, kwargs)
         try:
-            return super()._compute_loss(*args, **kwargs)  # type: ignore[misc]
+            return super()._compute_loss(*args, **kwargs)  # type: ignore[pyrefly:missing-attribute]
         finally:
             self.recording.rows = None
 
     def _get_per_token_logps_and_entropies(self, *args: Any, **kwargs: Any) -> Any:
-        outputs = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[misc]
+        outputs = super()._get_per_token_logps_and_entropies(*args, **kwargs)  # type: ignore[pyrefly:missing-attribute]
         self.recording.recorder.safely(self.recording.record_outputs, outputs)
         return outputs
 
     def evaluate(self, eval_dataset: Any = None, ignore_keys: Any = None, metric_key_prefix: str = "eval") -> Any:
         """Evaluate as the trainer does; record the completions as `eval/NAME`, by the names of the data sets."""
         with self.recording.evaluating(metric_key_prefix):
-            return super().evaluate(eval_dataset, ignore_keys, metric_key_prefix)  # type: ignore[misc]
+            return super().evaluate(eval_dataset, ignore_keys, metric_key_prefix)  # type: ignore[pyrefly:missing-attribute]
 
 
 class _Recording:

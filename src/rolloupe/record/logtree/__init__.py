@@ -379,13 +379,13 @@ def table(obj: Any, *, caption: str | None = None) -> None:
         obj = obj.to_dict("records")
     if isinstance(obj, Mapping):
         table_from_dict(obj, caption=caption)
-    elif not isinstance(obj, list | tuple):
+    elif not isinstance(obj, (list, tuple)):
         log_text(f"{caption}: {text_of(obj)}" if caption else text_of(obj))
     elif obj and all(isinstance(row, Mapping) for row in obj):
         columns = list(dict.fromkeys(key for row in obj for key in row))
         _captioned([columns, *([row.get(key, "") for key in columns] for row in obj)], caption, header=True)
     else:
-        _captioned([row if isinstance(row, list | tuple) else [row] for row in obj], caption, header=False)
+        _captioned([row if isinstance(row, (list, tuple)) else [row] for row in obj], caption, header=False)
 
 
 @_harmless

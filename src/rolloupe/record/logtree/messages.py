@@ -22,7 +22,7 @@ def messages_of(values: object) -> list[Message]:
     Takes dicts and objects with these members, in the forms of the cookbook and OpenAI, and `Turn`s. Any other value
     becomes the content of a message with an unknown role.
     """
-    listed = values if isinstance(values, Iterable) and not isinstance(values, str | bytes | Mapping) else [values]
+    listed = values if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Mapping)) else [values]
     return [_message(value) for value in listed]
 
 
@@ -37,7 +37,7 @@ def _message(value: Any) -> Message:
     else:
         return {"role": "unknown", "content": text_of(value)}
     content = members.get("content")
-    if isinstance(content, list | tuple):
+    if isinstance(content, (list, tuple)):
         content = [_part(part) for part in content]
     elif content is not None and not isinstance(content, str):
         content = jsonable(content) if isinstance(content, Mapping) else text_of(content)
@@ -45,7 +45,7 @@ def _message(value: Any) -> Message:
     for key, member in members.items():
         if key == "tool_calls":
             if member:
-                message[key] = [_call(call) for call in (member if isinstance(member, list | tuple) else [member])]
+                message[key] = [_call(call) for call in (member if isinstance(member, (list, tuple)) else [member])]
         elif key not in message:
             message[key] = jsonable(member)
     return message

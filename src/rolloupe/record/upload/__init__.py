@@ -51,7 +51,7 @@ class Upload:
         except (OSError, ValueError, TypeError) as error:
             trouble.say(f"nothing is uploaded to {target}: {error}")
             return
-        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)
+        self._listener = threading.Thread(target=self._listen, args=(self._process,), daemon=True)  # type: ignore[pyrefly:possibly-uninitialized-attribute]
         self._listener.start()
 
     def _listen(self, process: "subprocess.Popen[bytes]") -> None:

@@ -285,7 +285,7 @@ def same(before: Any, after: Any) -> bool:
     """Return whether two values are the same; NaN equals NaN."""
     if before == after:
         return True
-    if isinstance(before, list | tuple) and isinstance(after, list | tuple):
+    if isinstance(before, (list, tuple)) and isinstance(after, (list, tuple)):
         return len(before) == len(after) and all(map(same, before, after))
     if isinstance(before, dict) and isinstance(after, dict):
         return before.keys() == after.keys() and all(same(before[key], after[key]) for key in before)

@@ -47,7 +47,7 @@ class NativeWriter(Writer):
 
         tally = Tally()
         for sample in samples:
-            self.recorder.sample(**{**given_of(sample), "split": split, "step": step})
+            self.recorder.sample(**dict[str, Any](given_of(sample), split=split, step=step))
             record, series = dict(self.recorder.last.record), self.recorder.last.series
             if series:
                 record["series"] = {"part": 0, "row": 0, "facts": facts(series)}

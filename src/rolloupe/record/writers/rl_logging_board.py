@@ -79,10 +79,10 @@ def _lines(samples: Iterable[Any], step: int, decimals: int | None, *, strict: b
         try:
             record = record_of(sample, step, decimals)
             pieces = record.get("response_tokens")
-            sizes = (len(pieces), unpadded_length(pieces, PAD)) if isinstance(pieces, list | tuple) else ()
+            sizes = (len(pieces), unpadded_length(pieces, PAD)) if isinstance(pieces, (list, tuple)) else ()
             for key in ARRAYS:
                 values = record.get(key)
-                if sizes and isinstance(values, list | tuple) and len(values) not in sizes:
+                if sizes and isinstance(values, (list, tuple)) and len(values) not in sizes:
                     wrong = ValueError(f"{key} has {len(values)}, response_tokens {sizes[0]}")
                     guard.left_out(f"sample {place}, {key}", wrong)
                     del record[key]
@@ -100,11 +100,11 @@ def record_of(sample: Any, step: int, decimals: int | None = None) -> dict[str, 
     record: dict[str, Any] = {}
     for key in KEYS:
         value = step if key == "step" else listed(member(sample, key))
-        if key in ARRAYS and decimals is not None and isinstance(value, list | tuple):
+        if key in ARRAYS and decimals is not None and isinstance(value, (list, tuple)):
             value = [round(number, decimals) if isinstance(number, float) else number for number in value]
         if value is not None or key in NEEDED:
             record[key] = value
-    if not isinstance(record["reward"], int | float | dict | None):
+    if not isinstance(record["reward"], (dict, int | float | None)):
         raise TypeError(f"reward: expected a number, got {type(record['reward']).__name__}")
     further = sample if isinstance(sample, dict) else {}
     return record | {str(key): value for key, value in further.items() if key not in KEYS}

@@ -127,7 +127,7 @@ class Patient(H11Protocol):
         self.paused_s = self.loop.time()
         super().pause_writing()
 
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+    def connection_made(self, transport: asyncio.Transport) -> None:
         super().connection_made(transport)
         self.begun_s = self.loop.time()
         self._seen: tuple[object, object] | None = None

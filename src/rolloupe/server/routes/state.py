@@ -160,7 +160,7 @@ def write(store: State, run: OpenRun | None, body: session.StateChange) -> recor
     if len(values) > 1:
         raise BadQuery("a change concerns a run, a sample or a setting: send only one of them")
     value: records.RunMark | records.SampleMark | dict[str, object] | None = values[0] if values else None
-    if not isinstance(value, records.RunMark | records.SampleMark | dict | None):
+    if not isinstance(value, (dict, records.RunMark | records.SampleMark | None)):
         raise BadQuery("a setting must be an object")
     if isinstance(value, records.SampleMark):
         value = sample_mark(run, body.name, value)

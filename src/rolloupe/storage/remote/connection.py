@@ -76,7 +76,7 @@ class ObstoreConnection:
 
     def read(self, key: str, start: int, stop: int, state: ObjectState) -> memoryview:
         """Read a range of the object in that state. Raises `ReplacedObject` if its state has changed."""
-        options: dict[str, Any] = {"range": (start, stop)}
+        options: Any = {"range": (start, stop)}
         if state.tag and not state.tag.startswith("W/"):
             options["if_match"] = state.tag
         else:

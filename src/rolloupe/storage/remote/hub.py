@@ -152,7 +152,7 @@ def _bound_reply(response: Any) -> None:
         raise OSError(errno.EIO, "the hub sends compressed answers, which are not read. Next: check HF_ENDPOINT")
     until, stream = _call.until, response.stream
 
-    class Bounded(sys.modules[type(response).__module__.partition(".")[0]].SyncByteStream):  # type: ignore[misc]
+    class Bounded(sys.modules[type(response).__module__.partition(".")[0]].SyncByteStream):
         def __iter__(self) -> Iterator[bytes]:
             size = 0
             for piece in stream:

@@ -108,7 +108,7 @@ class _RemoteFile(io.RawIOBase):
                     raise
                 self._state = tree.object_state(self._path)  # nobody has seen anything of the former object
                 self._let_go()
-        piece = data[self._at - start : self._at - start + len(view)]
+        piece = data[self._at - start : self._at - start + len(view)]  # type: ignore[pyrefly:unbound-name]
         view[: len(piece)] = piece
         self._at += len(piece)
         return len(piece)

@@ -62,7 +62,7 @@ def region_of(bucket: str) -> str:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
+    def redirect_request(self, *_: Any, **__: Any) -> None:
         """Follow no redirect: the answer itself names the region."""
 
 

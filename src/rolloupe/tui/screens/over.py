@@ -212,7 +212,7 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
         for name in names:
             self.query_one(f"#{name}", LineBar).changed()
 
-    def on_resize(self, _: events.Resize) -> None:
+    def on_resize(self, _: events.Resize, /) -> None:
         for name, is_so in size_classes(*self.app.size).items():
             self.set_class(is_so, name)
 

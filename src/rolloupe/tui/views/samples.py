@@ -374,7 +374,7 @@ def as_text(value: Any) -> str:
 
     Numbers and other values that JSON lacks are as Python writes them.
     """
-    if not isinstance(value, list | dict):
+    if not isinstance(value, (list, dict)):
         return exact(value) if isinstance(value, float) else str(value)
     try:
         written = msgspec.json.encode(value)

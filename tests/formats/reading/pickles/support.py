@@ -102,7 +102,7 @@ class _Global:
 _InPython: Any = pickle._Pickler
 
 
-class _Pickler(_InPython):  # type: ignore[misc] # the one in Python lets a subclass say how to save
+class _Pickler(_InPython):  # type: ignore[pyrefly:unknown-base-class] # the one in Python lets a subclass say how to save
     def persistent_id(self, value: Any) -> Any:
         if isinstance(value, StorageKey):
             return "storage", _Global(f"torch.{value.kind}"), value.name, "cpu", value.count

@@ -201,7 +201,8 @@ def test_other_files_are_refused_and_hostile_ones_end() -> None:
         torn = bytearray(path.read_bytes())
         for at in range(7, len(torn), 211):
             torn[at] ^= 0x55
-            run = read(bytes(torn))
+            read(bytes(torn))
+        run = read(bytes(torn))
         assert run.damage.startswith("at byte 7 it is damaged") and run.id == ""
     with pytest.raises(BadMessage):
         [*fields(b"\x08\x01" * 11, 10)]

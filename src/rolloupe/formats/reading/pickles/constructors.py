@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 def call(callee: Any, arguments: Any) -> Any:
     """Return the value of a call: plain data for a known name, a marker for any other."""
-    given = tuple(arguments) if isinstance(arguments, tuple | list | values.NumberList) else (arguments,)
+    given = tuple(arguments) if isinstance(arguments, (tuple, list, values.NumberList)) else (arguments,)
     name = callee.name if isinstance(callee, values.Name) else f"a call of {type(callee).__name__}"
     module, _, attribute = name.rpartition(".")
     with contextlib.suppress(TypeError, ValueError, LookupError, OverflowError, UnicodeError):
@@ -127,7 +127,7 @@ def _is_short(given: list[object], *known: str | None) -> bool:
 
 
 def _iterable(given: Any) -> Any:
-    if not isinstance(given, list | tuple | set | frozenset | values.NumberList):
+    if not isinstance(given, (list, tuple, set, frozenset, values.NumberList)):
         raise TypeError
     return given
 
@@ -204,7 +204,7 @@ def fill(target: Any, state: Any) -> None:
             _, shape, kind, is_fortran, data = state
             lengths, type_text = _lengths(shape), _text_of(kind)
         except (TypeError, ValueError):
-            data = None
+            lengths, type_text, is_fortran, data = (), "", False, None
         if isinstance(data, bytes | str | values.Blob):
             target.shape, target.type_text, target.is_fortran, target.data = lengths, type_text, bool(is_fortran), data
         else:  # an array of other values, such as objects

@@ -77,7 +77,7 @@ class _Converter:
             return {
                 f"({key.name})" if isinstance(key, values.Opaque) else _text_of(key): member for key, member in members
             }
-        if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(value, (list, tuple, set, frozenset)):
             return [*self._some(value, depth)]
         if (
             isinstance(value, values.NumberList | values.Tensor | values.ArrayValue)

@@ -268,7 +268,7 @@ class NumberList(Sequence[Any]):
     def __eq__(self, other: object) -> bool:
         return self.values() == (other.values() if isinstance(other, NumberList) else other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # type: ignore[pyrefly:implicit-any-attribute]
 
 
 class StorageRef(Struct, frozen=True):
@@ -361,7 +361,7 @@ def floats_of(value: Any) -> NDArray[np.float64] | None:
         value = value.values() if array is None else array
     elif isinstance(value, Tensor | ArrayValue):
         value = value.array()
-    elif not isinstance(value, list | tuple):
+    elif not isinstance(value, (list, tuple)):
         return None
     if not isinstance(value, np.ndarray):
         numbers = [float(item) if isinstance(item, int | float) and abs(item) < 2**1000 else np.nan for item in value]

@@ -101,7 +101,7 @@ def _pieces(file: BinaryIO, method: int, size: int) -> Iterator[bytes]:
             block = codec.unused_data if codec.eof else b""  # noqa: PLW2901
         while not is_zstd and block and not codec.eof:
             yield codec.decompress(block, _BLOCK_BYTES)
-            block = codec.unconsumed_tail  # noqa: PLW2901
+            block = codec.unconsumed_tail  # type: ignore[pyrefly:missing-attribute]  # noqa: PLW2901
 
 
 MAX_MEMBERS_DIRECTORY_BYTES = 64 * 2**20

@@ -196,7 +196,7 @@ class _FileSystem(apsw.VFS):
     def xAccess(self, pathname: str, flags: int) -> bool:  # noqa: ARG002, N802
         return pathname in self._files
 
-    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "_File":  # type: ignore[override]  # noqa: N802
+    def xOpen(self, name: str | apsw.URIFilename | None, flags: list[int]) -> "_File":  # type: ignore[pyrefly:bad-override]  # noqa: N802
         flags[1] = flags[0]
         path = name.filename() if isinstance(name, apsw.URIFilename) else name
         if path not in self._files:
