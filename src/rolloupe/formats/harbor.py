@@ -122,7 +122,7 @@ class Harbor(NumberedFormat):
             answered,
             split=f"eval/{os.path.basename(source_name)}" if source_name else source.split or "eval/harbor",
             step=0,
-            group=":".join(filter(None, (task, record["_step"]))) if task else parsers.digest(parsers.joined(asked)),
+            group=":".join(filter(None, (task, record["_step"]))) if task else None,
             index=_index(source, record["_step"]),
             reward=reward.value,
             status=_status(of_step, has_reward=reward.value is not None),

@@ -100,7 +100,6 @@ class InspectLogs(NumberedFormat):
         metrics, tags = _facts(record)
         score = next(iter(as_dict(record.get("scores")).values()), None)
         value = score.get("value") if isinstance(score, dict) else score
-        group = parsers.name(record.get("id"))
         return parsers.row_of(
             start,
             length,
@@ -108,7 +107,7 @@ class InspectLogs(NumberedFormat):
             answered,
             split=source.split or "eval/inspect",
             step=0,
-            group=parsers.digest(parsers.joined(asked)) if group is None else group,
+            group=parsers.name(record.get("id")),
             index=f"{source.name}:{parsers.name(record.get('epoch')) or start}",
             reward=parsers.reward(value).value if isinstance(value, dict) else _number(value),
             status=_status(record),

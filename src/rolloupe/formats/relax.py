@@ -106,25 +106,26 @@ class RelaxLines(JsonlFormat):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         reward = parsers.reward(record.get("reward"))
         status = parsers.status(record.get("status"))
-        index, ordinal = parsers.name(record.get("sample_index")), parsers.integer(record.get("sample_index"))
+        index = parsers.name(record.get("sample_index"))
         dataset = parsers.name(record.get("dataset"))
         is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
         if usual and status[0] == "unknown":
             status = usual.status(record)
-        row = SampleRow(
-            ordinal=start if ordinal is None else ordinal,
-            start=start,
-            length=length,
+        return parsers.row_of(
+            start,
+            length,
+            record.get("prompt"),
+            record.get("response"),
+            ordinal=parsers.integer(record.get("sample_index")),
             split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
-            group=parsers.name(record.get("group_index")) or _named(usual, "group", record),
+            group=parsers.name(record.get("group_index")) or _named(usual, "group", record) or None,
             index=index if index is not None else str(start),
             reward=reward.value,
             advantage=parsers.number(record.get("advantage")),
-            status=status[0],
-            status_raw=status[1],
+            status=status,
             turns=parsers.count(record.get("agent_turns")) or 1,
             prompt_tokens=counts["prompt_tokens"],
             response_tokens=counts["response_tokens"],
@@ -136,9 +137,6 @@ class RelaxLines(JsonlFormat):
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
         )
-        parsers.add_texts(row, record.get("prompt"), record.get("response"))
-        row.group = row.group or parsers.digest(row.prompt)
-        return row
 
     def references(self, record: Record) -> References:
         usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None

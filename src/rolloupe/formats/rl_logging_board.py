@@ -82,7 +82,9 @@ class RLLoggingBoard(rows.LineRows):
             lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
             row.response_tokens = max((length for length in lengths if length is not None), default=None)
         row.metrics |= _metrics(record, row.reward, arrays.derived)
-        row.tags |= _texts(self.references(record))
+        references = self.references(record)
+        beginnings = {"label": references.label, "ref_response": "".join(map(text.verbatim, references.turns))}
+        row.tags |= {name: shown for name, words in beginnings.items() if (shown := text.one_line(words[:TEXT_CHARS]))}
         series = {**arrays.shown, **arrays.cut()}
         row.series = tokens.facts_of({name: series[name] for name in series if name not in tokens.MASKS})
         row.has_series = False
@@ -166,13 +168,6 @@ def _under_masks(series: Mapping[str, tokens.Floats]) -> dict[str, tokens.Floats
     for mask in (series[name] for name in tokens.MASKS if name in series):
         shown |= {name: tokens.under_mask(values, mask) for name, values in shown.items() if name not in tokens.MASKS}
     return shown
-
-
-def _texts(references: References) -> dict[str, str]:
-    """Return the beginnings of ground truth and reference response, as columns of tables."""
-    response = "".join(text.verbatim(turn) for turn in references.turns)
-    beginnings = {"label": references.label, "ref_response": response}
-    return {name: shown for name, words in beginnings.items() if (shown := text.one_line(words[:TEXT_CHARS]))}
 
 
 def _metrics(record: Record, reward: float | None, derived: Mapping[str, tokens.Floats]) -> dict[str, float]:

@@ -80,19 +80,19 @@ class NamedRows(RecordFormat):
         prompt_tokens, response_tokens = roles.tokens(record, "prompt"), roles.tokens(record, "response")
         if response_tokens is None and len(found.pieces):
             _, prompt_tokens, response_tokens = row_tokens.extent_of(found, prompt_tokens, self.pad)
-        row = SampleRow(
-            ordinal=start,
-            start=start,
-            length=length,
+        group = _group(roles, record)
+        row = parsers.row_of(
+            start,
+            length,
+            prompt,
+            response,
             split=(roles.evaluation(record) if may_differ else "") or source.split or "train",
             step=step if step is not None else (source.step or 0),
-            group=_group(roles, record) or "",
+            group=group,
             index=f"{stem(source.name)}:{start}",
             reward=reward.value,
             advantage=parsers.number(record.get(roles.advantage)) if roles.advantage else None,
-            status=status[0],
-            status_raw=status[1],
-            turns=1,
+            status=status,
             prompt_tokens=prompt_tokens,
             response_tokens=response_tokens,
             total_tokens=roles.tokens(record, "total"),
@@ -103,8 +103,8 @@ class NamedRows(RecordFormat):
             tags=tags | reward.tags,
             has_series=found.has_series,
         )
-        parsers.add_texts(row, prompt, response)
-        row.group = row.group or (not row.prompt and weak_group(record)) or parsers.digest(row.prompt)
+        if group is None and not row.prompt:
+            row.group = weak_group(record) or row.group
         if row.messages is not None:
             row.turns = max(1, text.answers_in(row.messages)) if row.messages else 0
         elif isinstance(response, str):

@@ -124,19 +124,18 @@ class Native(JsonlFormat):
         reference = parsers.joined(record.get("ref_response"), thoughts=True)
         index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
         counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
-        status, status_raw = parsers.status(record.get("status"))
-        row = model.SampleRow(
-            ordinal=start,
-            start=start,
-            length=length,
+        return parsers.row_of(
+            start,
+            length,
+            record.get("prompt"),
+            record.get("response"),
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
-            group=parsers.name(record.get("group")) or "",
+            group=parsers.name(record.get("group")),
             index=str(start) if index is None else index,
             reward=reward,
             advantage=parsers.number(record.get("advantage")),
-            status=status,
-            status_raw=status_raw,
+            status=parsers.status(record.get("status")),
             turns=1 if turns is None else turns,
             prompt_tokens=counts[0],
             response_tokens=counts[1],
@@ -150,9 +149,6 @@ class Native(JsonlFormat):
             tags=parsers.tags(record.get("tags")),
             series=series,
         )
-        parsers.add_texts(row, record.get("prompt"), record.get("response"))
-        row.group = row.group or parsers.digest(row.prompt)
-        return row
 
     def references(self, record: Record) -> References:
         turns = parsers.response_turns(record.get("ref_response"))

@@ -45,10 +45,12 @@ class RecordFormat(Format):
     """The suffixes of its files."""
     placed: ClassVar[frozenset[str]] = frozenset()
     """Keys that `row` and `sample` read; any other key becomes an extra field."""
+    needed: ClassVar[frozenset[str]] = frozenset()
+    """Keys that identify this layout, and no other, unless `fits` decides."""
 
-    def fits(self, record: Record) -> bool:  # noqa: ARG002
+    def fits(self, record: Record) -> bool:
         """Return whether a record's keys identify this layout, and no other. Long values are cut short."""
-        return False
+        return bool(self.needed) and record.keys() >= self.needed
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         """Convert one record to a row. Raises `Unusable` for a record that is not a sample."""

@@ -404,26 +404,28 @@ def row_of(
     response: object,
     *,
     ordinal: int | None = None,
+    group: str | None = None,
     status: tuple[Status, str] = ("unknown", ""),
     **facts: Any,
 ) -> SampleRow:
-    """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields."""
-    row = SampleRow(
+    """Return the row of the sample at a place, with texts and messages of either kind; `facts` are its other fields.
+
+    Without a group, the row gets the name that its prompt makes.
+    """
+    shown = joined(prompt)
+    return SampleRow(
         ordinal=start if ordinal is None else ordinal,
         start=start,
         length=length,
+        group=digest(shown) if group is None else group,
         status=status[0],
         status_raw=status[1],
+        prompt=shown,
+        question=question_at(prompt),
+        response=joined(response, thoughts=True),
+        messages=chat(response),
         **facts,
     )
-    return add_texts(row, prompt, response)
-
-
-def add_texts(row: SampleRow, prompt: object, response: object) -> SampleRow:
-    """Give a row its texts and messages, from a prompt and a response of either kind, and return it."""
-    row.prompt, row.question = joined(prompt), question_at(prompt)
-    row.response, row.messages = joined(response, thoughts=True), chat(response)
-    return row
 
 
 def sample_of(row: SampleRow, locator: Locator, prompt: object, response: object, **facts: Any) -> Sample:

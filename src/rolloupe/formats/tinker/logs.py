@@ -357,14 +357,10 @@ def _acts(turns: Sequence[Turn]) -> list[_Act]:
     for turn in turns:
         if turn.role == "assistant":
             calls = (part.call for part in turn.parts if part.call and not part.call.error)
-            acts.append((_content(turn), tuple(f"{call.name}({call.arguments})" for call in calls)))
+            parts = (part for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
+            content = "".join(part.text if part.raw is None else part.raw for part in parts)
+            acts.append((content, tuple(f"{call.name}({call.arguments})" for call in calls)))
     return acts
-
-
-def _content(turn: Turn) -> str:
-    """Return the text of a turn, without separately stored thinking and calls."""
-    parts = (part for part in turn.parts if part.raw is not None or part.kind not in ("think", "tool_call"))
-    return "".join(part.text if part.raw is None else part.raw for part in parts)
 
 
 def beside(path: str, suffix: str, other: str) -> str:

@@ -22,21 +22,17 @@ SPLITS = {"rollout": None, "eval-rollout": "eval/rollout"}
 ROLES = {"prompt": "user", "gen": "assistant", "context": "tool"}
 """The roles of segments. Text of the environment is a tool's, unless a template names its role."""
 
-_OWN = {"task_id", "tail_version", "prompt", "completion", "reward"}
-
 
 class AReaL(OwnNames, JsonlFormat):
     """Trajectories of AReaL."""
 
     name = "areal"
     title = "AReaL"
+    needed = frozenset(("task_id", "tail_version", "prompt", "completion", "reward"))
     names: ClassVar[dict[str, str]] = {
         "prompt": "prompt", "response": "completion", "score": "reward", "step": "tail_version", "group": "task_id",
     }  # fmt: skip
     counts: ClassVar[dict[str, str]] = {"prompt": "prompt_len", "total": "seqlen"}
-
-    def fits(self, record: Record) -> bool:
-        return record.keys() >= _OWN
 
     def parts(self, folder: Path, links: str) -> list[RunPart]:
         named = [Path(entry.path) for entry in folders(str(folder), links) if entry.name in SPLITS]

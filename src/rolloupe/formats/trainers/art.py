@@ -151,7 +151,10 @@ class Art(documents.ByEnding, _Trajectories, jsonl.JsonlFormat):
         step = int(number) if _STEP.fullmatch(number) else None
         state = path_state(path) if _ending(path.name) == YAML else None
         depends = f"{state.st_size}-{state.st_mtime_ns}" if state else ""
-        return files.source_at(run, location, split=_split(path.parent), step=step, depends=depends)
+        name = path.parent.name
+        is_eval = path.parent.parent.name == TRAJECTORIES or name.lower() in files.EVAL_WORDS
+        split = f"eval/{name}" if is_eval and name != "train" else "train"
+        return files.source_at(run, location, split=split, step=step, depends=depends)
 
     def metrics(self, run: RunInfo) -> list[MetricRow]:
         folder = Path(run.root)
@@ -256,8 +259,3 @@ def _of_steps(folder: str, links: str) -> list[files.FolderEntry]:
     if any(_fits(entry.location) for entry in listed[:2]):
         return [entry for entry in listed if _fits(entry.location)]
     return [found[step] for step in sorted(found)]
-
-
-def _split(folder: Path) -> str:
-    is_eval = folder.parent.name == TRAJECTORIES or folder.name.lower() in files.EVAL_WORDS
-    return f"eval/{folder.name}" if is_eval and folder.name != "train" else "train"

@@ -21,7 +21,6 @@ from rolloupe.storage import is_file
 METADATA = "_metadata.jsonl"
 PROMPT, RESPONSE = "prompt_tokens", "response_tokens"
 
-_OWN = {PROMPT, RESPONSE, "prompt_idx", "reward"}
 _TEXTS = ("prompt", "response")
 
 
@@ -31,14 +30,12 @@ class OpenInstruct(JsonlFormat):
     name = "open_instruct"
     title = "open-instruct"
     decodes_ids = True
+    needed = frozenset((PROMPT, RESPONSE, "prompt_idx", "reward"))
     placed = frozenset((
         PROMPT, RESPONSE, *_TEXTS, "step", "sample_idx", "prompt_idx", "reward", "advantage", "finish_reason",
         "dataset", "ground_truth", "logprobs",
     ))  # fmt: skip
     series_keys = frozenset((PROMPT, RESPONSE, "logprobs"))
-
-    def fits(self, record: Record) -> bool:
-        return record.keys() >= _OWN
 
     def sources(self, run: RunInfo) -> list[Source]:
         """See `Format`: without the metadata, whose number is not a step."""

@@ -22,7 +22,6 @@ EVALS = "dumped_evals"
 METRICS = "aggregated_results.jsonl"
 
 _STEP = re.compile(r"(?:global_step_(?P<step>[0-9]{1,15})|eval_only)(?:_evals)?")
-_OWN = {"input_prompt", "output_response", "score", "env_class"}
 
 
 class SkyRL(OwnNames, PromptRuns):
@@ -30,14 +29,12 @@ class SkyRL(OwnNames, PromptRuns):
 
     name = "skyrl"
     title = "SkyRL"
+    needed = frozenset(("input_prompt", "output_response", "score", "env_class"))
     scores_tokens = True
     names: ClassVar[dict[str, str]] = {
         "prompt": "input_prompt", "response": "output_response", "score": "score", "env": "env_class",
         "status_key": "stop_reason",
     }  # fmt: skip
-
-    def fits(self, record: Record) -> bool:
-        return record.keys() >= _OWN
 
     def locations(self, folder: str, links: str) -> list[Location]:
         places = _step_folders(Path(folder), links) or [Path(folder)]

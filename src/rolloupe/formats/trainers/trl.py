@@ -122,6 +122,7 @@ class TRL(RewardParts, ParquetFormat):
 
     name = "trl"
     title = "TRL"
+    needed = frozenset(("step", "prompt", "completion"))
 
     def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
         found = super().detect(path, forced=forced, link_root=link_root)
@@ -144,9 +145,6 @@ class TRL(RewardParts, ParquetFormat):
 
     def locations(self, folder: str, links: str) -> list[Location]:
         return [entry.location for entry in _completions(folder, links)]
-
-    def fits(self, record: Record) -> bool:
-        return {"step", "prompt", "completion"} <= record.keys()
 
     def fits_any(self, locations: Sequence[Location]) -> bool:
         """See `RecordFormat`: a single file, under any name, needs the column of advantages."""

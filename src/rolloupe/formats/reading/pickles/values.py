@@ -313,7 +313,9 @@ class Tensor(Struct, frozen=True, eq=False):
         steps = [stride * width for stride in self.strides]
         try:
             view = np.lib.stride_tricks.as_strided(flat, self.shape, steps, writeable=False) if self.size else flat
-            return _widened(view.reshape(self.shape), self.kind)
+            if self.kind == "bfloat16":
+                return (view.reshape(self.shape).astype(np.uint32) << 16).view(np.float32)
+            return view.reshape(self.shape).copy()
         except (ValueError, OverflowError) as error:
             raise UnreadablePickle(f"a tensor that NumPy cannot hold: {error}") from None
 
@@ -389,8 +391,3 @@ STORED_AS: Final = {
 def width_of(kind: str) -> int:
     """Return the size of a value of a type, in bytes."""
     return np.dtype(STORED_AS[kind]).itemsize
-
-
-def _widened(values: NDArray[Any], kind: str) -> NDArray[Any]:
-    """Return values of a type that NumPy lacks as float32; a copy of other values."""
-    return (values.astype(np.uint32) << 16).view(np.float32) if kind == "bfloat16" else values.copy()
