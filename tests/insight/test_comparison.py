@@ -13,7 +13,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.insight.comparison import mean_interval, parting_place, prompt_interval, welch_interval
 from rolloupe.mcp.tools import TOOLS
 from rolloupe.mcp.tools.insight import CompareRewardsArguments
-from rolloupe.query.several_runs.rewards import PromptMeans
+from rolloupe.query.prompts import PromptMeans
 from rolloupe.tokens import Floats
 from tests.cli.support import rolloupe as command
 from tests.insight.briefed import write

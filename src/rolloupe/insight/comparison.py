@@ -23,7 +23,7 @@ from rolloupe.insight.curves import counted, scale_of
 from rolloupe.model import LARGEST, Real
 from rolloupe.query.curves.records import Ints
 from rolloupe.query.engine.names import is_asked
-from rolloupe.query.several_runs.rewards import PromptMeans, prompt_means
+from rolloupe.query.prompts import PromptMeans, prompt_means
 from rolloupe.tokens import Floats
 
 LEVEL = 0.95

@@ -1,4 +1,4 @@
-"""Prompts by their hashes: the steps of a run that answer a prompt, and the prompts that several runs answer at a step.
+"""Prompts by their hashes: the steps of a run that answer a prompt, and the prompts that several runs answer.
 
 The index stores a hash of each prompt, so that queries read texts only for a page; two runs give identical prompts the
 same hash. Counts and means cover all generated samples, including discarded ones: a group that was discarded because
@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from itertools import compress
 from math import isfinite
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from msgspec import Struct
@@ -340,3 +340,44 @@ def prompt_samples(run: OpenRun, asked: PromptSampleQuery) -> PromptSamples:
         raise NotFound(f"no prompt {prompt[:40]!r} at step {step} of {split!r} in run {run.id!r}")
     shown = ("reward", "advantage", "response_tokens", "status", "discarded", "response_preview")
     return PromptSamples([PromptSample(str(key), *values) for key, values in keyed_values(run, snapshot, rows, shown)])
+
+
+MOST_MEANS = 2_000_000
+"""The most prompts of all steps together; the first steps of a longer run are left out."""
+
+MEANS = f"""
+SELECT step, coalesce(prompt_hash, 0), {relation.mean_of("reward")}, count(reward) FILTER (isfinite(reward))
+FROM rows WHERE list_contains(?, split) AND isfinite(reward) GROUP BY ALL ORDER BY step DESC LIMIT {MOST_MEANS + 1}
+"""
+
+
+class PromptMeans(NamedTuple):
+    """Columns of equal length: a row for each prompt at each step, in ascending order of the steps."""
+
+    steps: NDArray[np.int64]
+    prompts: NDArray[np.int64]
+    """Hashes of the prompts; 0 for a sample without one."""
+    means: NDArray[np.float64]
+    """Means of the finite rewards of all generated samples, discarded ones included."""
+    counts: NDArray[np.int64]
+
+    def rows(self, chosen: NDArray[Any]) -> "PromptMeans":
+        """Return some of the rows."""
+        return PromptMeans(*(column[chosen] for column in self))  # type: ignore[pyrefly:bad-argument-type]
+
+
+_means: AnswerCache[PromptMeans] = AnswerCache(128 * 2**20, bytes_of)
+
+
+def prompt_means(run: OpenRun, splits: Sequence[str]) -> PromptMeans:
+    """Return the mean reward of each prompt at each step of some splits together; empty for unknown splits."""
+    snapshot = run.snapshot()
+
+    def make() -> PromptMeans:
+        question = Question(snapshot.holding(splits), MEANS, [[*splits]], overlay=discard_overlay(snapshot))
+        means = PromptMeans(*(column.to_numpy()[::-1] for column in database.table(run, question).columns))
+        if len(means.steps) <= MOST_MEANS:
+            return means
+        return means.rows(means.steps > means.steps[0])  # the first step may lack some of its prompts
+
+    return _means.get(run, snapshot, tuple(splits), make)
