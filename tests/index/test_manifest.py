@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from rolloupe import query
-from rolloupe.index import catalog, index_folders, manifest
+from rolloupe.index import catalog, index_folders
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.segments import segment as segment_files
 from tests.forks import program
@@ -26,12 +26,12 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 PUBLISHER = """
 import sys
 from pathlib import Path
-from rolloupe.index import manifest
+from rolloupe.index import catalog
 folder, name, races = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()
 for race in range(races):
-    manifest.publish(folder, {f"{name}-{race}": name.encode() * race}, EVERY)
+    catalog.publish(folder, {f"{name}-{race}": name.encode() * race}, EVERY)
 """
 EVERY = """
 class Every:
@@ -50,25 +50,25 @@ def test_of_two_publishers_none_loses_an_entry(tmp_path: Path) -> None:
         process.communicate()
     assert [process.returncode for process in processes] == [0, 0]
     expected = {f"{name}-{race}": name.encode() * race for name in ("a", "b") for race in range(RACES)}
-    assert manifest.read(tmp_path) == expected
-    assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
+    assert catalog.read_manifest(tmp_path) == expected
+    assert [path.name for path in tmp_path.iterdir()] == [catalog.MANIFEST]
 
 
 def test_entries_without_files_leave_the_manifest_and_nothing_new_is_written_for_nothing_new(tmp_path: Path) -> None:
-    manifest.publish(tmp_path, {"a": b"1", "b": b"2"}, ["a", "b"])
-    assert [path.name for path in tmp_path.iterdir()] == [manifest.NAME]
-    manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"])
-    assert manifest.read(tmp_path) == {"a": b"1", "c": b"3"}
-    before = (tmp_path / manifest.NAME).stat()
-    manifest.publish(tmp_path, {"c": b"3"}, ["a", "c"])
-    assert (tmp_path / manifest.NAME).stat() == before
+    catalog.publish(tmp_path, {"a": b"1", "b": b"2"}, ["a", "b"])
+    assert [path.name for path in tmp_path.iterdir()] == [catalog.MANIFEST]
+    catalog.publish(tmp_path, {"c": b"3"}, ["a", "c"])
+    assert catalog.read_manifest(tmp_path) == {"a": b"1", "c": b"3"}
+    before = (tmp_path / catalog.MANIFEST).stat()
+    catalog.publish(tmp_path, {"c": b"3"}, ["a", "c"])
+    assert (tmp_path / catalog.MANIFEST).stat() == before
 
 
 def test_a_damaged_manifest_costs_nothing_but_time(tmp_path: Path) -> None:
     relax_run(tmp_path / "run", steps=catalog.MANY)
     with settled(tmp_path / "run", tmp_path / "index"):
         pass
-    (path,) = (tmp_path / "index").rglob(manifest.NAME)
+    (path,) = (tmp_path / "index").rglob(catalog.MANIFEST)
     path.write_bytes(path.read_bytes()[:-9])
     with opened(tmp_path / "run", tmp_path / "index") as library:
         assert library.runs[0].wait_all(60) and row_count(library.runs[0]) == 8 * catalog.MANY
@@ -82,7 +82,7 @@ def test_a_catalog_with_a_manifest_opens_no_other_file(tmp_path: Path, monkeypat
     (tmp_path / "run/rollout_result/train/99.jsonl").write_bytes(lines([row(99, 0)]))
     with settled(tmp_path / "run", tmp_path / "index"):
         pass
-    assert len(manifest.read(folder)) == catalog.MANY, "one more is not worth another manifest"
+    assert len(catalog.read_manifest(folder)) == catalog.MANY, "one more is not worth another manifest"
     opened_files: list[str] = []
     read = segment_files.contents_of
 
@@ -115,7 +115,7 @@ def test_a_file_that_was_touched_is_scanned_once(tmp_path: Path) -> None:
     with settled(tmp_path / "run", tmp_path / "index"):
         pass
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "index").rglob("*.meta")} == metas
-    entries = manifest.read(next((tmp_path / "index").glob("v*/*")))
+    entries = catalog.read_manifest(next((tmp_path / "index").glob("v*/*")))
     assert entries == {path.stem: path.read_bytes() for path in metas}
     assert msgspec.msgpack.decode(next(iter(entries.values())))["format"] == "relax"
 
@@ -207,14 +207,14 @@ def test_viewers_and_indexers_share_one_index_while_the_run_grows(tmp_path: Path
 
 @pytest.mark.parametrize("what", ["pipe", "endless", "sparse", "folder", "empty"])
 def test_what_somebody_put_in_place_of_a_manifest_costs_only_time(tmp_path: Path, what: str) -> None:
-    put(tmp_path / manifest.NAME, what)
-    assert manifest.read(tmp_path) == {}
+    put(tmp_path / catalog.MANIFEST, what)
+    assert catalog.read_manifest(tmp_path) == {}
     if what == "folder":
         with pytest.raises(OSError, match="directory"):
-            manifest.publish(tmp_path, {"a": b"x"}, ["a"])
+            catalog.publish(tmp_path, {"a": b"x"}, ["a"])
     else:
-        manifest.publish(tmp_path, {"a": b"x"}, ["a"])
-        assert manifest.read(tmp_path) == {"a": b"x"}
+        catalog.publish(tmp_path, {"a": b"x"}, ["a"])
+        assert catalog.read_manifest(tmp_path) == {"a": b"x"}
 
 
 def put(place: Path, what: str) -> None:

@@ -193,7 +193,9 @@ class Relax(ByEnding, RelaxLines):
             return []
         below = " and ".join(f"{part.split}/" for part, places in listed if places)
         named = f"{number} file{'s' if number > 1 else ''} named {{step}}.jsonl{f' below {below}' if is_placed else ''}"
-        return [self._run_at(folder, f"{named}, {_keys_seen(looks)}", links, _name_of(folder), tuple(parts))]
+        keys = "rollout_id and sample_index" if _fits(looks, placed=False) else "sample_index"
+        seen = f"rows have {keys}" if looks else "all of them empty so far"
+        return [self._run_at(folder, f"{named}, {seen}", links, _name_of(folder), tuple(parts))]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: dumps become a part of the run with lines that lies beside their folder."""
@@ -298,12 +300,6 @@ def _fits(looks: list[Peek], *, placed: bool) -> bool:
         if ("prompt" in record or "response" in record) if is_own else (placed and record.keys() >= _LEAST):
             return True
     return False
-
-
-def _keys_seen(looks: list[Peek]) -> str:
-    if not looks:
-        return "all of them empty so far"
-    return "rows have rollout_id and sample_index" if _fits(looks, placed=False) else "rows have sample_index"
 
 
 def _counts(record: Record) -> dict[str, int | None]:

@@ -14,19 +14,20 @@ from itertools import count
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
 from rolloupe.formats import compression_of
 from rolloupe.garbage import gc_paused
-from rolloupe.index import manifest, run_scheduler, sources
+from rolloupe.index import run_scheduler, sources
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
 from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import with_derived
 from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
 from rolloupe.index.segments.launches import StepBlock
 from rolloupe.index.segments.parts import Scan
-from rolloupe.index.segments.segment import discard, numbers_of, read_meta
+from rolloupe.index.segments.segment import contents_of, discard, numbers_of, read_meta
 from rolloupe.index.segments.step_stats import encoded, step_stats_of
 from rolloupe.index.snapshot import Assembly, Pack, PartKey, Piece, Segment, Snapshot, union
 from rolloupe.model import Problem
@@ -43,6 +44,43 @@ TIDY_S = 60.0
 
 MANY = 32
 """The number of new segments that is worth a new manifest."""
+
+MANIFEST, MANIFEST_BYTES = "manifest", 256 * 2**20
+"""The file with the `.meta` of many segments, since opening a file costs more than reading it, and the most that it may
+have: the manifest of 20,000 segments has 20 MB.
+
+Segments remain the truth: a `.meta` that the manifest lacks is read from its own file, and an entry without files does
+not count. So a lost manifest costs time and nothing else.
+"""
+
+WAITS_S = 2.0
+"""How long a publisher waits for another one."""
+
+ManifestEntries = dict[str, bytes]
+"""The contents of `.meta` files by their names, without the ending."""
+
+
+def read_manifest(folder: Path) -> ManifestEntries:
+    """Read the manifest in a folder; nothing without one that can be read."""
+    try:
+        return msgspec.msgpack.decode(contents_of(folder / MANIFEST, MANIFEST_BYTES), type=ManifestEntries)
+    except (OSError, msgspec.MsgspecError, ValueError):
+        return {}
+
+
+def publish(folder: Path, entries: Mapping[str, bytes], existing: Collection[str]) -> None:
+    """Add entries to the manifest, and drop those without segments. Raises `OSError`.
+
+    One process at a time publishes; if another one was stopped meanwhile, this one leaves it for later. If the file
+    system has no locks, entries of another process may be lost.
+    """
+    with atomic.alone_in(folder, WAITS_S) as is_alone:
+        if not is_alone:
+            return
+        before = read_manifest(folder)
+        after = {name: data for name, data in (before | dict(entries)).items() if name in existing}
+        if after != before:
+            atomic.write(folder / MANIFEST, msgspec.msgpack.encode(after))
 
 
 class Tail(NamedTuple):
@@ -105,7 +143,7 @@ class Catalog:
 
     def read(self, format_name: str) -> None:
         """Take over the segments on disk: for each part the one that reaches furthest; of several, the newest."""
-        entries = manifest.read(self.folder)
+        entries = read_manifest(self.folder)
         self._rivals, self._unpublished = {}, {}
         self._published = set(entries)
         for path in sorted(_metas(self.folder)):  # the parts of a source in order, as streams are read
@@ -130,7 +168,7 @@ class Catalog:
         if self._is_outdated or len(self._unpublished) >= max(MANY, len(self._segments) // 10):
             existing = {os.path.basename(path).removesuffix(META) for path in _metas(self.folder)}
             entries = {name: encoded(meta) for name, meta in self._unpublished.items()}
-            manifest.publish(self.folder, entries, existing)
+            publish(self.folder, entries, existing)
             self._published |= entries.keys()
             self._unpublished, self._is_outdated = {}, False
 

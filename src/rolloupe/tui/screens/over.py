@@ -34,6 +34,9 @@ class OverScreen(Screen[T]):
         """
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
+    def action_back(self) -> None:
+        self.dismiss(None)
+
     def misses(self, key: events.Key) -> bool:
         """Return whether a key is for a different screen, because this one is covered or left. The app passes it on."""
         if not self.is_active:
@@ -107,9 +110,6 @@ class HelpScreen(PaneKeys, ModalScreen[None], OverScreen[None]):
         if action is not None:
             event.stop()
             await self.run_action(action)
-
-    def action_back(self) -> None:
-        self.dismiss(None)
 
 
 class BackScreen(PaneKeys, OverScreen[T | None]):
@@ -250,6 +250,3 @@ class BackScreen(PaneKeys, OverScreen[T | None]):
 
     def action_help(self) -> None:
         self.app.push_screen(HelpScreen(self.KEYS))
-
-    def action_back(self) -> None:
-        self.dismiss(None)
