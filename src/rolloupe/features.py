@@ -331,8 +331,7 @@ def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grou
         return sums
 
     groups = grouping.numbers[hits.samples]
-    changes = groups[1:] != groups[:-1]
-    is_first = np.concatenate([[True], changes])
+    is_first = np.concatenate([[True], groups[1:] != groups[:-1]])
     is_first[starts] = True
     of_group = np.flatnonzero(is_first)
     own = groups[of_group]

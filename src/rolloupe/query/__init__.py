@@ -61,14 +61,7 @@ from rolloupe.query.run_tokens.statistics import (
     position_curves,
     token_stats,
 )
-from rolloupe.query.run_tokens.token_index import (
-    MAX_READ,
-    TokenCoverage,
-    WorstToken,
-    in_known_scope,
-    in_known_series,
-    worst_tokens,
-)
+from rolloupe.query.run_tokens.token_index import MAX_READ, in_known_scope, in_known_series, worst_tokens
 from rolloupe.query.run_tokens.words import WordChanges, WordsOfSteps, word_changes, words_of_steps
 from rolloupe.query.sample.compare import Compared, GroupAnswer, TextPiece, chars_before, compared
 from rolloupe.query.sample.load import (

@@ -1,5 +1,7 @@
 """The share of letters in the response that are not Latin; high if a model changes its language in mid-answer."""
 
+from functools import cache
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +20,7 @@ IDEOGRAPHS = (0x20000, 0x3FFFF)
 NONE, OTHER, IS_LATIN = 0, 1, 2  # OTHER is a bit that the two others lack
 
 
+@cache
 def _classes() -> NDArray[np.uint8]:
     classes = np.fromiter((chr(point).isalpha() for point in range(BEYOND)), np.uint8, BEYOND)
     for first, last in LATIN:
@@ -25,16 +28,11 @@ def _classes() -> NDArray[np.uint8]:
     return classes
 
 
-_known: list[NDArray[np.uint8]] = []
-
-
 def _of_row(row: SampleRow) -> float:
     if row.response.isascii():
         return 0.0
-    if not _known:
-        _known.append(_classes())
     points = np.frombuffer(row.response.encode("utf-32-le", "replace"), np.uint32)
-    classes = _known[0].take(points, mode="clip")
+    classes = _classes().take(points, mode="clip")
     if points.max() >= BEYOND:
         beyond = points >= BEYOND
         classes[beyond] = np.where((points[beyond] >= IDEOGRAPHS[0]) & (points[beyond] <= IDEOGRAPHS[1]), OTHER, NONE)

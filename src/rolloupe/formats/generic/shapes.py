@@ -301,8 +301,7 @@ def _within(record: Record, depth: int) -> list[Record] | None:
 
 def facts_beside(record: Record, below: Sequence[Record], asked: Collection[str] = ()) -> Record:
     """The texts and numbers of a record, without scores, that the objects below it lack; and the members in `asked`."""
-    named = candidates(tuple(record))
-    scores = {*named.of("score", "outcome")}
+    scores = {*candidates(tuple(record)).of("score", "outcome")}
     theirs = {key for own in below[:LOOKED] for key in own}
     return {
         key: value

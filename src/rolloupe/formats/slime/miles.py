@@ -195,8 +195,7 @@ def _all_messages(run: model.RunInfo, source: model.Source, dump: Dump) -> tuple
 
 def _add_messages(row: model.SampleRow, messages: list[Any], prompt: Any) -> None:
     """Give a row the messages that follow the prompt in its conversation, and the number of its turns."""
-    first = first_answer(messages, prompt)
-    row.messages = messages[first:]
+    row.messages = messages[first_answer(messages, prompt) :]
     row.turns = text.answers_in(row.messages) or 1
 
 

@@ -387,8 +387,7 @@ def _with_step(record: Record) -> Record:
 
 def _row_at(record: Record, number: int) -> Record:
     """Return the values at one place of all lists, and all other members; lists of other lengths are left out."""
-    count = len(record["completion"])
-    row = documents.columns_at(record, number, count)
+    row = documents.columns_at(record, number, len(record["completion"]))
     named = (*STEPS, *TEXTS)
     row |= {key: value[number] for key in named if isinstance(value := record.get(key), list) and number < len(value)}
     row = _with_step({"advantage" if key == "advantages" else key: value for key, value in row.items()})

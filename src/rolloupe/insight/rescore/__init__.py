@@ -6,9 +6,8 @@ from rolloupe.insight.rescore.process import (
     PREFIX,
     REASON,
     Graded,
-    GraderFile,
     GraderLimits,
     Verdict,
     grader_file,
 )
-from rolloupe.insight.rescore.run import Comparison, FailedSample, Rescored, RescorePlan, RewardChange, rescored
+from rolloupe.insight.rescore.run import Comparison, Rescored, RescorePlan, RewardChange, rescored

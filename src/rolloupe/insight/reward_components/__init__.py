@@ -1,3 +1,3 @@
 """What the parts of the reward pay for, in formulas."""
 
-from rolloupe.insight.reward_components.formulas import PartTerm, RewardPart, RunParts, parts
+from rolloupe.insight.reward_components.formulas import RewardPart, RunParts, parts
