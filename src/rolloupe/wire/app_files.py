@@ -3,14 +3,10 @@ report share most of their code, so together they compress to two thirds.
 """
 
 import io
-import sys
 import tarfile
 from pathlib import Path
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
+from rolloupe.formats.reading.codecs import zstd_decompressor
 
 PACKED = Path(__file__).parents[1] / "server" / "static.tar.zst"
 PLACES = (PACKED, Path(__file__).parents[3] / "web" / "dist")
@@ -30,6 +26,6 @@ def app_files(place: Path) -> dict[str, bytes]:
     if place.is_dir():
         found = (path for path in place.rglob("*") if path.is_file() and not path.is_symlink())
         return {path.relative_to(place).as_posix(): path.read_bytes() for path in found}
-    with tarfile.open(fileobj=io.BytesIO(zstd.decompress(place.read_bytes()))) as archive:
+    with tarfile.open(fileobj=io.BytesIO(zstd_decompressor().decompress(place.read_bytes()))) as archive:
         members = ((member.name, archive.extractfile(member)) for member in archive)
         return {name: file.read() for name, file in members if file is not None}

@@ -9,7 +9,6 @@ only if the archive holds no message at all.
 """
 
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -18,15 +17,10 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.codecs import MAX_WINDOW_LOG
+from rolloupe.formats.reading.codecs import ZstdError, zstd_decompressor
 from rolloupe.formats.reading.records import TOO_LARGE, Unusable
 from rolloupe.formats.telescope.archives import UNDISPATCHED, Facts, Kind, KindTables, Row, stamp_of
 from rolloupe.model import Locator, Part, RunInfo, Sample, SampleRow, Source, ToolCall, Turn
-
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
 
 NUMBERS = (
     "off_policy_steps", "num_generations", "compute_reward_time", "compute_eval_metrics_time", "inference_step",
@@ -49,7 +43,6 @@ _LAST = 2**40
 MAX_TEXT_BYTES = 64 * 2**20
 
 _FRAME = b"\x28\xb5\x2f\xfd"
-_WINDOW: dict[int, int] = {zstd.DecompressionParameter.window_log_max: MAX_WINDOW_LOG}
 
 Place = tuple[int, int]
 """Agent and generation."""
@@ -71,12 +64,12 @@ class UnpackedTexts:
         note, data = "", value[: self.left]
         if value.startswith(_FRAME):
             try:
-                decoder = zstd.ZstdDecompressor(options=_WINDOW)
+                decoder = zstd_decompressor()
                 data = decoder.decompress(value, max_length=max(1, self.left))
                 if not decoder.eof:
                     most = f"more than {MAX_TEXT_BYTES >> 20} MiB of text"
                     note = f"{most}, or text that is cut off: the rest is not shown"
-            except (zstd.ZstdError, EOFError, ValueError) as error:
+            except (ZstdError, EOFError, ValueError) as error:
                 note, data = f"a text could not be unpacked: {str(error)[:200]}", b""
         if note and note not in self.notes:
             self.notes.append(note)
