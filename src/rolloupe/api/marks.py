@@ -53,7 +53,7 @@ def rescore(run: OpenRun, plan: RescorePlan, state_dir: Path | None) -> Rescored
     name, query = plan.grader.name, plan.query
     about = {
         "grader": f"{plan.grader.path}:{plan.grader.function}", "split": ", ".join(query.splits),
-        "steps": f"{_bound(query.step_min)}:{_bound(query.step_max)}",
+        "steps": ":".join("" if step is None else str(step) for step in (query.step_min, query.step_max)),
     }  # fmt: skip
     with score_file(state_dir, run, name, about) as file:
 
@@ -61,10 +61,6 @@ def rescore(run: OpenRun, plan: RescorePlan, state_dir: Path | None) -> Rescored
             file.write(b"".join(encoded(_line(name, one)) for one in group))
 
         return rescored(run, plan, save)
-
-
-def _bound(step: int | None) -> str:
-    return "" if step is None else str(step)
 
 
 def _line(name: str, one: Graded) -> ScoreLine:

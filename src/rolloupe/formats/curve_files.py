@@ -259,9 +259,10 @@ def read_curves(file: CurveFile, reader: curves.LogReader | None = None) -> list
     try:
         if file.kind in _GROWING:
             runs = (reader or curves.LogReader(_GROWING[file.kind])).read(file.locations)
-            if not runs[0].rows and not runs[0].damage and not any(map(_size, file.locations)):
+            sizes = [file_state(location).st_size for location in file.locations]
+            if not runs[0].rows and not runs[0].damage and not any(sizes):
                 raise ValueError(EMPTY)
-            return _noted(runs) if any(_size(location) > curves.MAX_BYTES for location in file.locations) else runs
+            return _noted(runs) if max(sizes) > curves.MAX_BYTES else runs
         if file.kind == "trackio":
             return [*sqlite.read_database(first, sqlite.runs_of_trackio).values()]
         if file.kind == "MLflow":
@@ -289,10 +290,6 @@ def _noted(runs: list[curves.LoggedRun]) -> list[curves.LoggedRun]:
     """Note on the runs of a long file that its end is not read."""
     note = f"only the first {curves.MAX_BYTES:,} bytes of a file are read"
     return [replace(run, damage="; ".join(filter(None, (run.damage, note)))) for run in runs]
-
-
-def _size(location: Location) -> int:
-    return file_state(location).st_size
 
 
 def _named(path: str) -> Iterator[CurveFile]:

@@ -16,7 +16,7 @@ import numpy as np
 from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens, rows
 from rolloupe.formats.reading import value_parsers as parsers
-from rolloupe.formats.reading.files import stem
+from rolloupe.formats.reading.files import counted, stem
 from rolloupe.formats.reading.peek import first_looks
 from rolloupe.formats.reading.records import Record, References
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
@@ -50,8 +50,7 @@ class RLLoggingBoard(rows.LineRows):
         return any(_fits(record, is_whole=seen.whole) for seen in looks for record in seen.objects)
 
     def reason(self, locations: Sequence[Location]) -> str:
-        number = f"{len(locations)} file{'s' if len(locations) > 1 else ''}"
-        return f"{number} of JSON lines, rows have prompt, response, reward and step"
+        return f"{counted(locations)} of JSON lines, rows have prompt, response, reward and step"
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a folder `eval_X` beside a run `X` or `train_X` is a part of that run."""

@@ -130,7 +130,7 @@ class FormatContract:
         every = self.reader.sources(run) if self.reader.sources_by_name else []
         for source in every:
             others = {other.path for other in every if other != source}
-            with listing_once(is_hidden=partial(_is_among, others)):
+            with listing_once(is_hidden=lambda folder, name: os.path.join(folder, name) in others):  # noqa: B023 - at once
                 assert source.depends or source in self.reader.sources(run)
 
     def test_scans_are_pure(self, tmp_path: Path) -> None:
@@ -233,10 +233,6 @@ class FormatContract:
 
     def _lines(self, run: RunInfo) -> list[Source]:
         return [source for source in self.reader.sources(run) if source.path.endswith(JSONL)]
-
-
-def _is_among(paths: set[str], folder: str, name: str) -> bool:
-    return os.path.join(folder, name) in paths
 
 
 def _scan(reader: Format, run: RunInfo, source: Source) -> list[Scanned]:

@@ -51,12 +51,12 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
         lines = fitting(files.files(str(path), root))
         kind = "JSON lines" if lines else "JSON lines in folders named by a step"
         lines += [entry.location for folder in steps for entry in files.files(folder, root)]
-        what = f"{len(lines)} file{'s' if len(lines) != 1 else ''} of {kind}"
+        what = f"{files.counted(lines)} of {kind}"
         if found := self._runs_of(path, lines, what, root, forced=forced):
             return found
         tables = fitting(table for place in (str(path), *steps) for table in files.files(place, root, rows.TABLES))
         kind = " and ".join(sorted({_KINDS[rows.ending_of(place.path)] for place in tables}))
-        what = f"{len(tables)} {kind} file{'s' if len(tables) != 1 else ''}"
+        what = files.counted(tables, f"{kind} file")
         return self._runs_of(path, tables, what, root, forced=forced)
 
     def _runs_of(self, path: Path, listed: list[Location], what: str, links: str, *, forced: bool) -> list[RunInfo]:

@@ -106,9 +106,8 @@ class PrimeRL(jsonl.JsonlFormat):
             named = folder.name == EXPORTS and (forced or not looks)
             if ranks and (named or _fits(looks)):
                 steps = {step for _, step in ranks if step is not None}
-                number = f"{len(ranks)} file{'s' if len(ranks) != 1 else ''} of ranks"
-                places = f" in {len(steps)} step{'s' if len(steps) != 1 else ''}" if steps else ""
-                reason = f"{number}{places}{ROWS if looks else ', all of them empty so far'}"
+                places = f" in {files.counted(steps, 'step')}" if steps else ""
+                reason = f"{files.counted(ranks)} of ranks{places}{ROWS if looks else ', all of them empty so far'}"
                 return [self._run(path, folder, reason, links)]
         is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []

@@ -54,7 +54,7 @@ class PrimeRLTraces(jsonl.JsonlFormat):
             chunks = _stream_files(str(folder), links)
             placed = folder != path or (folder.name == TRACES and is_folder(folder / ANNOTATIONS))
             if chunks and (forced or placed or _fits(peek.first_looks([entry.location for entry in chunks]).values())):
-                number = f"{len(chunks)} chunk{'s' if len(chunks) > 1 else ''} of a stream of episodes"
+                number = f"{files.counted(chunks, 'chunk')} of a stream of episodes"
                 return [self._run(path, folder, number, links)]
         is_forced = forced and files.files(str(path), links)
         return [self._run(path, path, "read as --format says", links)] if is_forced else []

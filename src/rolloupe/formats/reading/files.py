@@ -319,6 +319,11 @@ def file_count(files: Sized) -> str:
     return "one file" if len(files) == 1 else f"{len(files):,} files"
 
 
+def counted(some: Sized, noun: str = "file") -> str:
+    """Return how many files, or other things, there are, in digits: `1 file`, `2 files`."""
+    return f"{len(some)} {noun}{'' if len(some) == 1 else 's'}"
+
+
 def stem(name: str) -> str:
     """Return a file's name without `.jsonl`, compressed or not.
 

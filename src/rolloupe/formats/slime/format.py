@@ -225,13 +225,13 @@ class Slime(Format):
         inner = path / ROLLOUTS
         dumps = dumps_in(str(inner), links)
         if self._fits(dumps, forced=forced):
-            reason = f"{_files(len(dumps))} of samples in {ROLLOUTS}/"
+            reason = f"{files.counted(dumps)} of samples in {ROLLOUTS}/"
             if train := train_files_in(str(path / TRAIN_DATA), links):
                 reason += f", {len(train)} of train data in {TRAIN_DATA}/"
             return [self._run_at(path, reason, links, name, (model.RunPart(str(inner)),))]
         dumps = dumps_in(str(path), links)
         if path.name != TRAIN_DATA and self._fits(dumps, forced=forced):
-            return [self._run_at(path, f"{_files(len(dumps))} of PyTorch with samples", links, name)]
+            return [self._run_at(path, f"{files.counted(dumps)} of PyTorch with samples", links, name)]
         return []
 
     def _fits(self, dumps: Sequence[DumpFile], *, forced: bool) -> bool:
@@ -426,7 +426,3 @@ def _without_row(run: model.RunInfo, source: model.Source, dump: samples.Dump, r
 
 def _have(count: int, what: str) -> str:
     return f"1 {what} has" if count == 1 else f"{count:,} {what}s have"
-
-
-def _files(count: int) -> str:
-    return f"{count} file{'' if count == 1 else 's'}"

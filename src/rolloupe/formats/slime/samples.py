@@ -160,14 +160,10 @@ def row_of(dump: Dump, position: int, split: str, step: int) -> SampleRow:
         turns=parsers.count(metadata.get("rollout_turns")) or 1,
         metrics=_metrics(record, metadata) | reward.metrics,
         tags=tags | reward.tags,
-        has_series=any(_is_list(record.get(key)) for key in SERIES),
+        has_series=any(isinstance(record.get(key), (list, NumberList, Tensor)) for key in SERIES),
         prompt=prompt,
         response=answer,
     )
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, (list, NumberList, Tensor))
 
 
 def _metrics(record: Record, metadata: Record) -> dict[str, float]:
@@ -233,7 +229,7 @@ def _extra(dump: Dump, record: Record, row: SampleRow) -> dict[str, Any]:
         if name == "reward":
             is_shown = parsers.is_shown_reward(dump.json(simple(value)))
         elif name in SERIES:
-            is_shown = value is None or _is_list(value)
+            is_shown = value is None or isinstance(value, (list, NumberList, Tensor))
         if is_shown:
             continue
         shown = dump.json(value)

@@ -12,7 +12,7 @@ it, if a branch of the cookbook (schema 3) stores it, or if a logtree's text cer
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sized
+from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -28,6 +28,7 @@ from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import (
     FolderEntry,
     alone,
+    counted,
     file_of,
     files,
     folders,
@@ -190,14 +191,14 @@ class Tinker(jsonl.JsonlFormat):
             return [self._run_at(folder, reason, links)]
         layouts = {file.flat for file in rollouts}
         places = ["{split}_iteration_{step}"] * (True in layouts) + ["iteration_{step}/{split}"] * (False in layouts)
-        reason = f"{_counted(rollouts)} named {' or '.join(places)}{step_logs.ROLLOUTS}"
+        reason = f"{counted(rollouts)} named {' or '.join(places)}{step_logs.ROLLOUTS}"
         return [self._run_at(folder, reason, links)]
 
     def _other_names(self, folder: Path, links: str, *, forced: bool) -> list[model.RunInfo]:
         listed = [entry.location for entry in files(str(folder), links, SUFFIX) if not entry.name.endswith(NOT_SAMPLES)]
         if not listed or not (forced or _fits(first_looks(listed).values())):
             return []
-        reason = f"{_counted(listed)} of JSON lines, rows have group_idx, traj_idx and total_reward"
+        reason = f"{counted(listed)} of JSON lines, rows have group_idx, traj_idx and total_reward"
         return [self._run_at(folder, reason, links, parts=tuple(model.RunPart(place.path) for place in listed))]
 
     def _without_rollouts(self, folder: Path, links: str) -> list[model.RunInfo]:
@@ -426,10 +427,6 @@ def _are_ours(folder: Path, prefix: str, links: str) -> bool:
     if any(str(value).startswith("tinker://") for record in saved for value in record.values()):
         return True
     return trainer.read_bytes(diff, 16).startswith((b"### repo:", b"### module:"))
-
-
-def _counted(some: Sized) -> str:
-    return f"{len(some)} file{'s' if len(some) > 1 else ''}"
 
 
 def _name_of(prefix: str, folder: Path) -> str:

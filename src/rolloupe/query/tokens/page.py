@@ -25,7 +25,8 @@ from rolloupe import tokens
 from rolloupe.errors import BadQuery
 from rolloupe.formats.token_texts import strings_of_prompt
 from rolloupe.index.token_stats.series import encodable
-from rolloupe.model import Part, RunLoss, Sample, Turn
+from rolloupe.model import RunLoss, Sample, Turn
+from rolloupe.text import verbatim
 from rolloupe.tokenizer.vocabulary import BYTES, byte_fallback, bytes_of, completed, text_of
 from rolloupe.tokens import Flags, Origin, SampleSeries, token_count, trained
 
@@ -199,7 +200,7 @@ def _place_turn(spans: TokenSpans, sample: Sample, number: int, turn: Turn) -> N
 
 
 def _place_strings(spans: TokenSpans, first: int, strings: Sequence[str], turns: Sequence[tuple[int, Turn]]) -> None:
-    text = "".join(_verbatim(part) for _, turn in turns for part in turn.parts)
+    text = "".join(verbatim(turn) for _, turn in turns)
     lengths = lengths_within(strings, text) if strings else None
     if lengths is None:
         return
@@ -207,11 +208,11 @@ def _place_strings(spans: TokenSpans, first: int, strings: Sequence[str], turns:
     at = 0
     for number, turn in turns:
         for place, part in enumerate(turn.parts):
-            verbatim = _verbatim(part)
-            shift = -1 if part.call or part.media or not part.text else verbatim.find(part.text)
+            raw = part.text if part.raw is None else part.raw
+            shift = -1 if part.call or part.media or not part.text else raw.find(part.text)
             shown = (at + shift, at + shift + len(part.text)) if shift >= 0 else (at, at)
-            at += len(verbatim)
-            if verbatim:
+            at += len(raw)
+            if raw:
                 pieces.append((number, place, at, *shown))
     if not pieces:
         return
@@ -227,10 +228,6 @@ def _place_strings(spans: TokenSpans, first: int, strings: Sequence[str], turns:
     spans.turn[first:stop], spans.part[first:stop] = own_turn, own_part
     spans.start[first:stop] = np.where(is_shown, units[starts] - units[low], UNKNOWN)
     spans.stop[first:stop] = np.where(is_shown, units[np.minimum(stops, high)] - units[low], UNKNOWN)
-
-
-def _verbatim(part: Part) -> str:
-    return part.text if part.raw is None else part.raw
 
 
 USUAL_UPDATE = "ppo"  # the rule of a run whose configuration names none that its samples suffice for
