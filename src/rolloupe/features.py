@@ -280,8 +280,7 @@ def feature_rows(
     rewards are centred within groups, shape (N,).
     """
     hits = _hits(words, samples)
-    starts = _starts(hits.hashes)
-    rows = _sums(hits, starts, advantages, rewards, grouping)
+    rows = _sums(hits, _starts(hits.hashes), advantages, rewards, grouping)
     kept = np.flatnonzero(rows.d > TINY)
     if len(kept) > MAX_ROWS:
         order = np.lexsort((rows.hashes[kept], -rows.d[kept]))  # among equal values, always the same ones

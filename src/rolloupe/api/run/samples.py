@@ -70,8 +70,7 @@ class RunSamples(OpenedRun):
 
         If no sample metric has the name, the result is the token series of that name, one point for each step's tokens.
         """
-        run = self._ready_for([sample_metric])
-        return Rows(queries.series(run, sample_metric, split))
+        return Rows(queries.series(self._ready_for([sample_metric]), sample_metric, split))
 
     def samples(
         self,

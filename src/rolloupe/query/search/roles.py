@@ -81,8 +81,7 @@ class RolePlace(NamedTuple):
 
 def speaks(turn: Turn, roles: Sequence[str]) -> bool:
     """Return whether a turn has one of some roles; without roles, any turn does."""
-    role = SAME.get(turn.role, turn.role)
-    return not roles or role in roles or turn.origin in roles
+    return not roles or SAME.get(turn.role, turn.role) in roles or turn.origin in roles
 
 
 def fields_of(part: Part) -> Iterator[tuple[str, str]]:

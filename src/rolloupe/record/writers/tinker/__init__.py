@@ -293,8 +293,7 @@ SHORT_CHARS = 120
 
 def log_group(records: list[Record]) -> None:
     """Log the trajectories of a group, with the cookbook's titles of sections and tables."""
-    group = records[0]["group_idx"]
-    with logtree.scope_header("Group Rollout", group=group):
+    with logtree.scope_header("Group Rollout", group=records[0]["group_idx"]):
         for record in records:
             if messages := record.get("conversation"):
                 with logtree.scope_header(f"Conversation {record['traj_idx']}", trajectory=record["traj_idx"]):
