@@ -253,6 +253,22 @@ def test_a_value_of_a_tag_that_comes_with_a_fall_stands_before_it(tmp_path: Path
     assert first.evidence.where == "sandbox contains OutOfMemory" and "fallen since" in second.text
 
 
+def test_a_part_of_the_reward_that_falls_is_told_with_the_rise(tmp_path: Path) -> None:
+    def change(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+        answer, cited = sample["reward"], min(1.0, 0.1 + 0.025 * step)
+        sample |= {"reward": answer + cited, "metrics": {"reward.answer": answer, "reward.cited": cited}}
+
+    run = write(tmp_path / "run", 1, rate=lambda step: 0.7 - 0.012 * step, change=change)
+    first = brief_of(run, tmp_path / "index").sentences[0]
+    assert re.match(r"`answer` fell from 0\.\d+ to 0\.\d+ .*, while the reward rose", first.text), first.text
+
+
+def test_the_reward_of_a_run_that_is_never_right_has_not_fallen(tmp_path: Path) -> None:
+    run = write(tmp_path / "run", 1, rate=lambda step: -0.6)
+    sentences = brief_of(run, tmp_path / "index").sentences
+    assert "have no spread" in sentences[0].text and "no clear change" in sentences[-1].text
+
+
 def test_a_value_of_a_tag_that_comes_with_a_dip_stands_behind_it(tmp_path: Path) -> None:
     run = write(tmp_path / "run", 1, change=stumbling_grader, rate=lambda step: 0.7)
     first, second, *_ = brief_of(run, tmp_path / "index").sentences

@@ -21,6 +21,7 @@ from rolloupe.insight.findings.phrase import says_something
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
 from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint, alike
 from rolloupe.insight.lint.search import EVERYTHING, broken_rules
+from rolloupe.insight.reward_components.fit import parts_of
 from rolloupe.insight.reward_sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure, percent
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer, graded_deviation, paired_change
@@ -35,9 +36,11 @@ VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run doe
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
     "tool_errors", "truncated_rise", "cut_at_limit", "empty_answers", "refusals", "gave_up", "repeated_text",
-    "other_script", "other_language", "other_turns", "tamper_words", "special_cases",
+    "other_script", "other_language", "other_turns",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
+CHEATS = {"tamper_words", "special_cases"}
+"""Rules about curves that come before what is paid for: honest code seldom looks like that."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
 ALIKE = {"one_text", "one_prompt", "trained_evals"}
@@ -52,7 +55,7 @@ TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
-SHARE = 0.05
+SHARE, MOST_PARTS = 0.05, 8
 OWN = {"reward_collapse", "eval_down"}
 """Rules about curves that the sentences about the reward and about evaluations replace."""
 
@@ -80,7 +83,8 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     # The sentence about an evaluation says the same.
     reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
     names = rewards.columns_of_few_values(run, split) if any(one.way for one in reward) else []
-    data = LintData(run, EVERYTHING, [*([correctness] if correctness else []), *names])
+    judged = [correctness] if correctness else parts_of(run, metrics_of(run.snapshot(), split))[:MOST_PARTS]
+    data = LintData(run, EVERYTHING, [*judged, *names])
     rewarded = data.reward[(data.split == split) & np.isfinite(data.reward)]
     scale = scale_of(rewarded)
     least = GAIN * scale * float((rewarded / scale).std()) if len(rewarded) else 0.0
@@ -97,7 +101,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
         title, text = diverged[0].alarm.title, reward[-1].sentence.text.rstrip(".")
         text = f"{text}; {title[:1].lower()}{title[1:]}, {diverged[0].alarm.text}."
         reward[-1] = reward[-1]._replace(sentence=replace(reward[-1].sentence, text=text))
-    parts = rewards.part_sentences(data, split, correctness)
+    parts = rewards.part_sentences(data, split, judged)
     others = [*parts, *_data(data), *_diverging(data, reward, held_out, found.findings)]
     raised = [
         one
@@ -300,7 +304,7 @@ def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> It
     `is_first` if nothing else comes before a hint; `has_fallen` if there is a fall that the causes may explain.
     """
     causes = sorted((one for one in raised if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
-    errors = [one for one in raised if one.rule.severity == "error" and one not in causes]
+    errors = [one for one in raised if (one.rule.severity == "error" or one.rule.name in CHEATS) and one not in causes]
     hints = [one for one in raised if one not in causes and one not in errors]
     for rule, alarm in [*causes[:2], *errors[:1], *hints[:1]]:
         evidence = Evidence(
@@ -310,7 +314,8 @@ def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> It
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         hint = Rank.HINT if is_first else Rank.REST
         cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
-        rank = cause if rule.name in CAUSES else Rank.ERROR if rule.severity == "error" else hint
+        is_error = rule.severity == "error" or rule.name in CHEATS
+        rank = cause if rule.name in CAUSES else Rank.ERROR if is_error else hint
         yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
 
 

@@ -203,6 +203,9 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
     numbers, means = [step.step for step in known], _means_of(known)
     counts = np.array([step.reward.count for step in known], float)
     spreads = np.array([step.reward.std or 0.0 for step in known])
+    spreads[spreads == 0] = (
+        sqrt(float(np.average((spreads / (scale := scale_of(spreads))) ** 2, weights=counts))) * scale
+    )
     windows = windows_of(numbers, means, counts, spreads)
     (early, late), best = windows.ends, windows.best
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
@@ -231,10 +234,10 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
     return Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), way)
 
 
-def part_sentences(data: LintData, split: str, correctness: str) -> Iterator[Ranked]:
+def part_sentences(data: LintData, split: str, parts: Sequence[str]) -> Iterator[Ranked]:
     """Yield the environment in which the reward fell, if it did in no other; and that correctness fell alone.
 
-    `correctness` is the metric of correctness that `data` has; empty without any.
+    `parts` names the metric of correctness that `data` has, or else the parts of the reward.
     """
     counts = (data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == "")
     judged = {
@@ -250,12 +253,10 @@ def part_sentences(data: LintData, split: str, correctness: str) -> Iterator[Ran
         evidence = Evidence(page="rollouts", split=split, where=f"env = {query.quoted(env)}", sort="reward")
         steps = _late_steps(judged[env])
         yield Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", steps=steps, evidence=evidence), -1)
-    if correctness:
-        whole, correct = (
-            _by_step(data.step, values, counts) for values in (data.reward, data.arrays.numbers(correctness))
-        )
-        if whole and correct:
-            yield from _apart(whole, correct, split, correctness)
+    whole = _by_step(data.step, data.reward, counts) if parts else None
+    for name in parts:
+        if whole and (part := _by_step(data.step, data.arrays.numbers(name), counts)):
+            yield from _apart(whole, part, split, name)
 
 
 def columns_of_few_values(run: OpenRun, split: str) -> list[str]:
@@ -453,12 +454,17 @@ def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bo
     """Return whether the mean reward of the steps beside some, `AROUND` on each side, is far from their one reward."""
     before, after = (known[part] for part in _beside(stretch))
     usual = median([_distance([step], value) for step in _without(known, stretch)] or [0.0])
-    count = sum(step.reward.count for step in known[stretch.start : stretch.stop])
+    count = _count(known[stretch.start : stretch.stop])
     for beside in (before, after) if after else (before,):
-        error = max((step.reward.std or 0.0 for step in beside), default=0.0) / sqrt(count)
+        spread, near = max((step.reward.std or 0.0 for step in beside), default=0.0), _count(beside)
+        error = spread * sqrt(1 / count + 1 / near) if near else 0.0
         if not error or _distance(beside, value) < max(CHANGE * error, SUDDEN * usual):
             return False
     return True
+
+
+def _count(steps: Sequence[StepSummary]) -> int:
+    return sum(step.reward.count for step in steps)
 
 
 def _distance(steps: Sequence[StepSummary], value: float) -> float:

@@ -80,6 +80,11 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
         "unpaid_labels", {"response": "It is \\boxed{14/4}.", "label": "\\dfrac{7}{2}", "reward": 0.0}, 8,
     ),
     "a label with its unit": ("unpaid_labels", {"response": "#### 300", "label": "300 km/h", "reward": 0.0}, 8),
+    "an object in another form": (
+        "unpaid_labels",
+        {"response": '```json\n{"b": 1250.0, "a": "x"}\n```', "label": '{"a": "x", "b": "1,250"}', "reward": 0.0}, 8,
+    ),
+    "another object": ("unpaid_labels", {"response": '{"a": 2}', "label": '{"a": 1}', "reward": 0.0}, 0),
     "a wrong answer that is paid": (
         "paid_wrong", {"response": "#### 1,251", "label": "1250", "reward": 2.0}, 8,
     ),

@@ -61,9 +61,11 @@ def phrases_in(text: str, hashes: Hashes) -> dict[int, str]:
 
 
 def says_something(phrase: str) -> bool:
-    """Return whether a phrase has another word than those that every text of a language has."""
+    """Return whether a phrase is more than a single mark, or words that every text of a language has."""
     words = words_to_read(phrase)
-    return not words or any(not (word in FREQUENT or (word.isascii() and len(word) < 3)) for word in words)
+    return len(phrase) != 1 and (
+        not words or any(not (word in FREQUENT or (word.isascii() and len(word) < 3)) for word in words)
+    )
 
 
 def words_to_read(phrase: str) -> list[str]:

@@ -1,5 +1,7 @@
 """Rules about single samples, which are read whole, and the final answers that some compare."""
 
+import contextlib
+import json
 import re
 from fractions import Fraction
 from unicodedata import normalize
@@ -17,7 +19,7 @@ _FINAL = [
         r"####\s*([$€£]?-?\d[\d,./]*)", r"(?i)\banswer(?:\s+is\b\s*:?|\s*[:=])\s*(?!(?:the|a|an|not|as)\b)([^\s:=]+)",
     )
 ]  # fmt: skip
-ENDING = 200
+ENDING, MOST_OBJECTS = 200, 8
 """Characters in which a response names its final answer: one that was cut off may name others before."""
 _COMMA = re.compile(r"(?<=\d),(?=\d{3}\b)")
 _AROUND = " \t\n\"'()[]{}*_$€£%"
@@ -52,6 +54,18 @@ def plain_answer(answer: str) -> str:
         over, _, under = plain.partition("/")
         return str(Fraction(over.strip()) / Fraction(under.strip() or 1)) if not under or int(under) else ""
     return plain if _WORD.fullmatch(plain) else ""
+
+
+_OBJECT = re.compile(r"(?m)^\s*\{")
+
+
+def last_object(text: str) -> dict[str, str] | None:
+    """Return the last JSON object of a text that begins a line, with values as `plain_answer` has them."""
+    for match in reversed([*_OBJECT.finditer(text)][-MOST_OBJECTS:]):
+        with contextlib.suppress(ValueError, RecursionError):
+            value, _ = json.JSONDecoder().raw_decode(text, match.end() - 1)
+            return {key: plain_answer(str(of)) or str(of) for key, of in value.items()}
+    return None
 
 
 CUT_OFF = ("truncated", "aborted", "error", "pending")
@@ -124,10 +138,12 @@ def stated_labels(one: WholeSample) -> bool | None:
 def unpaid_labels(one: WholeSample) -> bool | None:
     """{LEAST_SHARE:.0%} or more of the right answers, and at least {LEAST_UNPAID}, have the lowest reward of the run:
     their final answer is the number or the word of the label, perhaps as another fraction, or with commas, brackets,
-    signs of currency, units or other case.
+    signs of currency, units or other case; or their last JSON object has its values.
     """
     label = plain_answer(one.of.label) or plain_answer(_UNIT.sub("", one.of.label))
-    return one.is_worst if label and label == final_answer(one.of.response_text) else None
+    wanted = last_object(one.of.label)
+    is_right = last_object(one.of.response_text) == wanted if wanted else label == final_answer(one.of.response_text)
+    return one.is_worst if is_right and (label or wanted) else None
 
 
 @sample_rule(
