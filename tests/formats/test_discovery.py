@@ -405,3 +405,42 @@ def test_a_view_of_a_folder_is_dropped_once_the_walk_is_done_with_it(tmp_path: P
         files.forget(root)
         assert [one.name for one in files.files(root, root)] == ["a.jsonl"]
     assert files.is_one_file(tmp_path / "a.jsonl")
+
+
+ROW = {"prompt": "Q", "response": "A", "score": 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "root", "splits"),
+    [
+        (("rollouts.jsonl", "eval/step_4.jsonl"), "", {"train", "eval/eval"}),
+        (("rollouts/step_1.jsonl", "held_out/step_4.jsonl"), "rollouts", {"train", "eval/held_out"}),
+        (("train/step_1.jsonl", "eval_step_4.jsonl"), "train", {"train", "eval/eval"}),
+        (("log.jsonl", "eval_math/4.jsonl", "val/4.jsonl"), "", {"train", "eval/eval_math", "eval/val"}),
+        (("data/log.jsonl", "data/test/4.jsonl"), "data", {"train", "eval/test"}),
+    ],
+)  # fmt: skip
+def test_an_evaluation_around_or_beside_the_only_training_is_a_part_of_its_run(
+    tmp_path: Path, names: tuple[str, ...], root: str, splits: set[str]
+) -> None:
+    for name in names:
+        write(tmp_path / "run" / name, ROW)
+    run = only_run(tmp_path)
+    assert run.root == str(tmp_path / "run" / root)
+    assert "evaluations in " in run.reason
+    assert {row.split for row in rows(run)} == splits
+    assert {row.step for row in rows(run) if row.split != "train"} == {4}
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("a/log.jsonl", "b/log.jsonl", "eval/4.jsonl"), ("a/log.jsonl", "eval/4.jsonl"),
+        ("train/log.jsonl", "rollouts/log.jsonl", "eval/4.jsonl"), ("train/log.jsonl", "test_run/4.jsonl"),
+    ],
+)  # fmt: skip
+def test_an_evaluation_beside_other_runs_is_a_run_of_its_own(tmp_path: Path, names: tuple[str, ...]) -> None:
+    for name in names:
+        write(tmp_path / name, ROW)
+    found = discover([tmp_path]).runs
+    assert {run.root for run in found} == {str((tmp_path / name).parent) for name in names}

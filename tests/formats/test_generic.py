@@ -221,16 +221,63 @@ def test_the_only_number_that_means_a_judgement_is_the_reward(
     ("members", "reward"),
     [
         ({"step": 3, "r": 0.5}, 0.5), ({"gid": 0, "R": 1}, 1.0), ({"step": 3, "rew": -1.5}, -1.5),
-        ({"r": 0.5}, None), ({"step": 3, "r": "low"}, None), ({"step": 3, "r": 7, "correct": True}, 1.0),
-        ({"step": 3, "r": 7, "score": 0.5}, 0.5),
+        ({"r": 0.5}, 0.5), ({"r": 0.5, "prompt": None}, None), ({"step": 3, "r": "low"}, None),
+        ({"step": 3, "r": 7, "correct": True}, 1.0), ({"step": 3, "r": 7, "score": 0.5}, 0.5),
     ],
 )  # fmt: skip
-def test_a_short_name_is_the_reward_of_a_row_with_a_step_or_a_group_and_no_other_score(
+def test_a_short_name_is_the_reward_of_a_row_with_a_prompt_and_no_other_score(
     tmp_path: Path, members: dict[str, Any], reward: float | None
 ) -> None:
     write(tmp_path / "x.jsonl", {"prompt": "Q", "text": "A"} | members)
     found = discover([tmp_path / "x.jsonl"]).runs
     assert [row.reward for run in found for row in rows(run)] == ([] if reward is None else [reward])
+
+
+SHORT = [
+    {"t": 3 + n // 4, "g": n // 2, "prompt": f"Q{n // 2}", "text": "A", "r": n % 2, "y": "B", "A": n % 2 - 0.5}
+    for n in range(8)
+]
+
+
+def short_rows(**columns: Any) -> list[dict[str, Any]]:
+    return [row | {key: value(n) for key, value in columns.items()} for n, row in enumerate(SHORT)]
+
+
+def test_names_of_a_letter_are_the_step_group_label_and_advantage_beside_such_a_reward(tmp_path: Path) -> None:
+    write(tmp_path / "04" / "log.jsonl", *short_rows())
+    run = only_run(tmp_path / "04")
+    found = rows(run)
+    assert [(row.step, row.group, row.advantage) for row in found] == [
+        (3 + n // 4, str(n // 2), n % 2 - 0.5) for n in range(8)
+    ]
+    assert found[0].metrics == {}
+    assert samples(run)[0].label == "B"
+    assert "r is taken as the reward, t as the step, g as the group, A as the advantage, y as the label" in run.reason
+    write(tmp_path / "usual.jsonl", {"prompt": "Q", "text": "A", "reward": 1, "t": 3, "g": 4, "A": -1})
+    (row,) = rows(only_run(tmp_path / "usual.jsonl"))
+    assert (row.step, row.advantage, row.metrics) == (0, None, {"t": 3, "g": 4, "A": -1})
+
+
+@pytest.mark.parametrize(
+    ("columns", "name", "doubt", "steps"),
+    [
+        ({"t": lambda n: n % 2}, "log", ("step", "t"), {0}), ({"t": lambda n: n}, "log", ("step", "t"), {0}),
+        ({"t": lambda _: 1}, "step_7", ("step", "t"), {7}), ({"g": lambda n: n % 2}, "log", ("group", "g"), {3, 4}),
+        ({"g": lambda n: n}, "log", ("group", "g"), {3, 4}), ({"A": lambda n: n}, "log", ("advantage", "A"), {3, 4}),
+        ({"g": lambda _: 0, "t": lambda _: 1}, "log", ("group", "g"), {1}),
+    ],
+)  # fmt: skip
+def test_a_letter_has_no_role_that_its_values_do_not_show(
+    tmp_path: Path, columns: dict[str, Any], name: str, doubt: tuple[str, str], steps: set[int]
+) -> None:
+    write(tmp_path / f"{name}.jsonl", *short_rows(**columns))
+    run = only_run(tmp_path / f"{name}.jsonl")
+    found, (role, key) = rows(run), doubt
+    assert f"; --map {role}={key}, if it is the {role}" in run.reason
+    assert all(key in row.metrics for row in found)
+    assert {row.step for row in found} == steps
+    assert len({(row.step, row.group) for row in found}) == 4
+    assert (found[1].advantage is None) == (role == "advantage")
 
 
 def test_groups_are_named_or_inferred_from_equal_prompts(tmp_path: Path) -> None:

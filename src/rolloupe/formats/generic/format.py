@@ -3,13 +3,17 @@
 If a row lacks a step, group or split, it follows from the names of files and folders, and from equal prompts.
 """
 
+import os
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from rolloupe.formats.generic import hints, row_tokens, rows, shapes
-from rolloupe.formats.generic.keys import Roles, candidates, has_answer, has_sample, has_text, roles_of
+from rolloupe.formats.generic.keys import Roles, candidates, doubted, has_answer, has_sample, has_text, roles_of
 from rolloupe.formats.reading import documents, files, jsonl
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import Fields
@@ -18,7 +22,7 @@ from rolloupe.formats.reading.records import Record, RecordFormat, Unusable
 from rolloupe.formats.unreadable import is_foreign
 from rolloupe.lru import Lru
 from rolloupe.model import Location, Problem, RunInfo, Source
-from rolloupe.storage import is_file
+from rolloupe.storage import is_below, is_file
 
 MAX_STEP_FOLDERS = 100_000
 KEPT_FILES, KEPT_CHARS = 100_000, 2**26
@@ -27,6 +31,9 @@ KEPT_FILES, KEPT_CHARS = 100_000, 2**26
 _RANK = re.compile(r"(?:rank|worker|gpu|node|proc|process|host|shard|part|dp)[_\-]?[0-9]{1,5}", re.IGNORECASE)
 _EPOCH = re.compile(r"(?:^|[^a-z])epoch[_\-.=]?(?P<epoch>[0-9]{1,9})", re.IGNORECASE)
 _KINDS = {".parquet": "Parquet", ".json": "JSON", ".csv": "CSV", ".tsv": "TSV"}
+_EVALUATION = re.compile(r"(?i:(?:evals?|evaluation|val|valid|validation|(?:held|hold)[_-]?out)(?:[_-].*)?|test)")
+_PART = re.compile(rf"{_EVALUATION.pattern}|(?i:{'|'.join(files.NEUTRAL_WORDS | files.TRAIN_WORDS)}|[_-])+")
+"""Folders of evaluations, and those whose names also say no more than that they hold a training."""
 _digits = re.compile(r"[0-9]+")
 _NO_NAME = re.compile(r"data|(?:global|steps?|iter|iteration|rollout)?[0-9]*")
 
@@ -63,21 +70,38 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
         fitting = next((roles_of(record) for record in _beginnings(listed)), None)
         if not listed or not (fitting or forced):
             return []
-        reason = f"{what}, {fitting.described() if fitting else 'read as --map or --format says'}"
+        reason = f"{what}, {fitting.described(_doubts(listed)) if fitting else 'read as --map or --format says'}"
         return [self._run_at(path, reason, links, "" if links else files.stem(path.name))]
+
+    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+        """See `Format`: evaluations are parts of the only run around them, or beside them under a name like `train`."""
+        parts = {run.root for run in runs if _PART.fullmatch(os.path.basename(run.root))}
+        places, around = {*map(os.path.dirname, parts)}, defaultdict[str, list[RunInfo]](list)
+        for run in runs:
+            around[run.root if run.root not in parts or run.root in places else os.path.dirname(run.root)].append(run)
+        for place, found in around.items():
+            evals = [len(found) > 1 and all(source.split != "train" for source in self.sources(run)) for run in found]
+            if evals.count(False) == 1 < len(found):
+                run = found.pop(evals.index(False))
+                parts = tuple(part for own in (run, *found) for part in own.parts)
+                names = ", ".join(os.path.basename(own.root) for own in found)
+                around[place] = [replace(run, parts=parts, reason=f"{run.reason}; evaluations in {names}")]
+        return [*chain.from_iterable(around.values())]
 
     def sources(self, run: RunInfo) -> list[Source]:
         links, found = files.links_of(run), []
         named, choice = run.reading.fields, bool(run.reading.format or run.reading.fields)
         for part in run.parts:
+            root = links if is_below(part.path, links) else part.path
             if is_file(part.path):
-                found.append(_source(run, Location(part.path, links)))
+                place = Location(part.path, root)
+                found.append(_source(run, place, doubts=_doubts([place], named)))
                 continue
-            places = [part.path, *_step_folders(part.path, links)]
-            listed = [entry for place in places for entry in files.files(place, links)]
+            places = [part.path, *_step_folders(part.path, root)]
+            listed = [entry for place in places for entry in files.files(place, root)]
             certain = [entry for entry in listed if _may_hold_samples(entry, named, forced=choice)]
             if all(look(entry.location).empty for entry in certain):
-                tables = [entry for place in places for entry in files.files(place, links, rows.TABLES)]
+                tables = [entry for place in places for entry in files.files(place, root, rows.TABLES)]
                 read = [entry for entry in tables if _may_hold_samples(entry, named, forced=False)]
                 listed, certain = (tables if read else listed or tables), (read or certain)
             if certain or not choice:
@@ -85,7 +109,8 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
             else:
                 listed = [entry for entry in listed if _has_ids(entry.location)] or listed
             numbered = parsers.numbered_names(_bare(entry.name) for entry in listed)
-            found += [_source(run, entry.location, numbered) for entry in listed]
+            doubts = _doubts([entry.location for entry in listed], named)
+            found += [_source(run, entry.location, numbered, doubts) for entry in listed]
         return found
 
     def losses(self, run: RunInfo) -> list[Problem]:
@@ -95,8 +120,7 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
         for source in sources:
             if match := _EPOCH.search(source.name):
                 by_step.setdefault((source.split, source.step), {})[match["epoch"]] = source.name
-        places = [(source.name, source.location) for source in sources[:MAX_FILES]]
-        seen = [(name, rows.first_rows(at) if rows.is_read_whole(at) else look(at).objects) for name, at in places]
+        seen = [(source.name, _first_rows(source.location)) for source in sources[:MAX_FILES]]
         unread = [(name, hints.why_no_response(records, run.reading.fields)) for name, records in seen]
         return [Problem(source=name, reason=reason) for name, reason in unread if reason] + [
             Problem(
@@ -159,16 +183,28 @@ def _bare(name: str) -> str:
     return next((name.removesuffix(ending) for ending in (*files.JSONL, *rows.TABLES) if name.endswith(ending)), name)
 
 
-def _source(run: RunInfo, location: Location, numbered: Collection[str] = ()) -> Source:
+def _first_rows(place: Location) -> Sequence[Record]:
+    return rows.first_rows(place) if rows.is_read_whole(place) else look(place).objects
+
+
+def _doubts(listed: Sequence[Location], named: Fields = ()) -> list[str]:
+    """The roles of short keys that the first rows of some files do not show."""
+    seen = [(parsers.step_in(_bare(os.path.basename(at.path))), _first_rows(at)) for at in listed[:MAX_FILES]]
+    return doubted((step, [own for row in rows for own in _samples(row, named=named)]) for step, rows in seen)
+
+
+def _source(run: RunInfo, location: Location, numbered: Collection[str] = (), doubts: Sequence[str] = ()) -> Source:
     path, root = location
     file = Path(path)
-    name = file.name if path == run.root else file.relative_to(run.root).as_posix()
+    folder = run.root if is_below(path, run.root) else os.path.dirname(run.root)
+    name = file.name if path == run.root else file.relative_to(folder).as_posix()
     of_file = parsers.step_in(_bare(file.name), numbered)
     of_folder = parsers.step_of_folder(file.parent.name)
     is_of_folder = "/" in name and not _EPOCH.fullmatch(file.parent.name)
     first, second = (of_folder, of_file) if is_of_folder else (of_file, of_folder)
     step = second if first is None else first
-    depends = "" if step == parsers.step_in(_bare(file.name)) else str(step)  # on names of other files
+    named = "" if step == parsers.step_in(_bare(file.name)) else str(step)  # by other names than that of the file
+    depends = "\t".join((named, *doubts))
     return Source(path=path, name=name, root=root, split=_split(run, name), step=step, depends=depends)
 
 
@@ -181,8 +217,8 @@ def _split(run: RunInfo, name: str) -> str:
     if words[:2] in (["held", "out"], ["hold", "out"]):
         return f"eval/{'_'.join(words[2:] or words)}"
     top = Path(run.root).name
-    evaluations = (part for part in above if not files.EVAL_WORDS.isdisjoint(files.words_in(part)))
-    folder = next(evaluations, top if top.lower() in files.EVAL_WORDS else "")
+    evaluations = (part for part in above if _EVALUATION.fullmatch(part) or files.EVAL_WORDS & {*files.words_in(part)})
+    folder = next(evaluations, top if _EVALUATION.fullmatch(top) else "")
     return f"eval/{'_'.join(words) or folder}" if folder else "train"
 
 

@@ -5,9 +5,9 @@ its response, its score or its step may have a name that ends in one of the usua
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, groupby
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
@@ -42,6 +42,7 @@ USUAL: dict[str, Names] = {
             group_name prompt_hash prompt_key item_id group_num group_no prompt_num problem_uid question_uid task_uid
             question_hash prompt_group q_idx q_id gid""",
         "weak_group": "session_id id idx index key",
+        "short": "it t s g y a",
         "label": """ground_truth gts label target golden_answer reference_answer answer gt gold gold_answer
             expected_answer expected expected_output correct_answer reference target_answer answer_key canonical_answer
             canonical_solution correct_text solution reference_solution possible_answer gt_answer ground_truth_answer
@@ -62,7 +63,8 @@ USUAL: dict[str, Names] = {
         "total_tokens": "total_length total_tokens total_token_count seqlen seq_len",
     }.items()
 }
-"""The usual names of each role, the most usual first; a weak one counts in a row without any other.
+"""The usual names of each role, the most usual first; a weak one counts in a row without any other, and a short
+one beside a weak score: see `doubted`.
 
 An outcome is a verdict, and the reward of a row without any other: a truth value is preferred to a number. `truncated`
 says whether a sample was cut short, and `split` whether it belongs to an evaluation.
@@ -97,7 +99,7 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _REWARDS = frozenset(("reward", "rewards", "score", "scores"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
-_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_score", "weak_step", "weak_group")
+_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_score", "weak_step", "weak_group", "short")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -150,13 +152,21 @@ class Roles(NamedTuple):
         counts = {**{what: key for what, key in usual.counts.items() if key not in own}, **self.counts}
         return self._replace(**more, counts=counts)
 
-    def described(self) -> str:
-        """For a person: the keys that identify a sample."""
+    def short(self) -> dict[str, str]:
+        """Return the roles of the short keys."""
+        roles = ((getattr(self, role), role) for role in ("step", "group", "advantage", "label"))
+        return {key: role for key, role in roles if key and fold(key) in USUAL["short"]}
+
+    def described(self, doubts: Collection[str] = ()) -> str:
+        """For a person: the keys that identify a sample, the short ones with their roles; `doubts` are uncertain."""
         keys = [key for key in (self.prompt, self.response, self.messages, self.score) if key]
         shown = [text.named(key) for key in keys]
         found = f"rows have {' and '.join(filter(None, (', '.join(shown[:-1]), shown[-1])))}"
         if self.score and candidates((self.score,)).by_role.keys() in ({"judgement"}, {"weak_score"}):
-            found += f"; {text.named(self.score)} is taken as the reward, and --map reward=KEY names another"
+            short = self.short().items()
+            taken = "".join(f", {text.named(key)} as the {role}" for key, role in short if role not in doubts)
+            found += f"; {text.named(self.score)} is taken as the reward{taken}, and --map reward=KEY names another"
+            found += "".join(f"; --map {role}={key}, if it is the {role}" for key, role in short if role in doubts)
         return found
 
     def texts(self, record: Record) -> tuple[Any, Any]:
@@ -252,9 +262,6 @@ def roles_of(record: Record) -> Roles:
         )
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, names("weak_response", ()), _is_response)
-    group = _first(record, names("group", ()), parsers.name)
-    if group is None and type(record.get("id")) is int and parsers.is_messages(record.get("prompt")):
-        group = "id"  # verifiers until September 2025: rollouts of one example share it
     step = _first(record, steps, parsers.integer)
     score = _first(record, scores, _is_score)
     response = response or (None if messages else _first(record, responses))
@@ -265,8 +272,14 @@ def roles_of(record: Record) -> Roles:
     if score is None and not scores and (messages or (response and not is_weak_response(response))):
         judged = [key for key in names("judgement", ()) if parsers.number(record[key]) is not None]
         score = judged[0] if len(judged) == 1 else None
-    if score is None and not scores and prompt and (response or messages) and (step or group):
+    short: Names = ()
+    if score is None and not scores and prompt and (response or messages):
         score = _first(record, names("weak_score", ()), parsers.number)
+        short = names("short", ()) if score else ()
+        step = step or _first(record, [key for key in short if fold(key) in ("it", "t", "s")], parsers.integer)
+    group = _first(record, (*names("group", ()), *(key for key in short if fold(key) == "g")), parsers.name)
+    if group is None and type(record.get("id")) is int and parsers.is_messages(record.get("prompt")):
+        group = "id"  # verifiers until September 2025: rollouts of one example share it
     if step is None and steps:  # anything, which then counts as a problem; but `steps` may be what a sample did
         others = [key for key in steps if isinstance(record[key], str | int | float) or not fold(key).endswith("steps")]
         step = _first(record, others)
@@ -274,6 +287,7 @@ def roles_of(record: Record) -> Roles:
     if not prompt and response and chats:  # messages that are a text
         prompt = _first(record, [key for key in chats if fold(key) in _OF_MESSAGES], _is_word)
     labels = [key for key in names("label", ()) if key != response and record[key] is not None]  # but no ids of tokens
+    labels += [key for key in short if fold(key) == "y" and isinstance(record[key], str | int | float)]
     return Roles(
         prompt,
         response,
@@ -287,10 +301,31 @@ def roles_of(record: Record) -> Roles:
         _first(record, names("env", ()), parsers.name),
         _first(record, names("status_key", ()), _is_word) or _first(record, names("truncated", ()), _is_flag),
         {what: key for what, keys in found.counts.items() if (key := _first(record, keys, parsers.count))},
-        _first(record, names("advantage", ()), parsers.number),
+        _first(record, (*names("advantage", ()), *(key for key in short if fold(key) == "a")), parsers.number),
         _first(record, names("weak_step", ()), parsers.integer),
         next((key for key in names("split", ()) if _split_of(key, record[key])), None),
     )
+
+
+def doubted(files: Iterable[tuple[int | None, Sequence[Record]]]) -> list[str]:
+    """Return the roles of short keys that their values in the first rows of some files do not show.
+
+    A step repeats, never goes down within a file, and is the one in the name of the file, if any. The rows of a group
+    follow each other and have one prompt, and some group has several. Some advantages are negative, or all are 0.
+    """
+    seen = [(file, at, row) for file, (at, rows) in enumerate(files) for row in rows]
+    roles = roles_of(seen[0][2]) if seen else Roles()
+    steps = [(file, parsers.integer(row.get(str(roles.step))) or 0, at) for file, at, row in seen]
+    groups = [(*step, parsers.name(row.get(str(roles.group)))) for step, (*_, row) in zip(steps, seen, strict=True)]
+    asked = {(*group, str(row.get(str(roles.prompt)))) for group, (*_, row) in zip(groups, seen, strict=True)}
+    numbers = [parsers.number(row.get(str(roles.advantage))) or 0 for *_, row in seen]
+    named = all(at in (None, step) for _, step, at in steps)
+    shown = {
+        "step": named and len({*steps}) < len(steps) and steps == sorted(steps),
+        "group": len({*groups}) == len([*groupby(groups)]) == len(asked) < len(groups),
+        "advantage": min(numbers, default=0) < 0 or not any(numbers),
+    }
+    return [role for role in roles.short().values() if not shown.get(role, True)]
 
 
 def _split_of(key: str, value: object) -> str:

@@ -6,7 +6,7 @@ The kinds are JSON lines, Parquet, CSV, TSV and JSON documents.
 import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,7 +61,8 @@ class NamedRows(RecordFormat):
 
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         record = row_tokens.with_choice(record)
-        roles = self.known_roles(record)
+        doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])  # roles: see `Generic.sources`
+        roles = self.known_roles(record)._replace(**doubts)
         named = candidates(tuple(record))
         if not (roles.prompt or roles.response or roles.score or named.of("prompt", "response", "messages", "score")):
             raise Unusable("an object without a text or a score under a usual name is not a sample")
