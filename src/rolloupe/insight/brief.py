@@ -91,7 +91,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     paid = list(_paid_for(split, found.findings, least))
     spread = list(_spread(split, found.findings))
     if names:
-        reward = [told for one in reward for told in rewards.explained(data, split, names, one)]
+        reward = [sentence for one in reward for sentence in rewards.explained(data, split, names, one)]
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")

@@ -297,8 +297,8 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
                 page="rollouts", split=split, where=f"{name} contains {query.quoted(value)}", sort="reward"
             )
             text = f"{what} {value}{shares}{' in these steps' * is_dip}."
-            told = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
-            return [plain, told] if is_dip else [told, plain]
+            sentence = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
+            return [plain, sentence] if is_dip else [sentence, plain]
     return [plain]
 
 

@@ -7,14 +7,7 @@ from rolloupe.query.curves.distribution import Distribution, distribution
 from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
 from rolloupe.query.engine.compile import Progress, watched
 from rolloupe.query.engine.database import prepare, save_memory
-from rolloupe.query.engine.names import (
-    has_column,
-    kind_of,
-    prompt_word,
-    qualified,
-    value_of,
-    without_aliases,
-)
+from rolloupe.query.engine.names import has_column, kind_of, prompt_word, qualified, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
 from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
 from rolloupe.query.filter.nodes import Condition, Filter

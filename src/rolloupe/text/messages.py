@@ -11,15 +11,7 @@ from typing import Any, Literal
 
 from rolloupe.model import Part, Turn
 from rolloupe.text.blocks import parts
-from rolloupe.text.message_parts import (
-    KNOWN_ROLES,
-    PLAIN_ROLES,
-    ToolResult,
-    encoded,
-    is_item,
-    pieces_of,
-    role_of,
-)
+from rolloupe.text.message_parts import KNOWN_ROLES, PLAIN_ROLES, ToolResult, encoded, is_item, pieces_of, role_of
 from rolloupe.text.tool_calls import decoded_result
 from rolloupe.text.visible import clean
 

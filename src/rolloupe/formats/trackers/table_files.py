@@ -20,15 +20,7 @@ import msgspec
 from msgspec.structs import replace
 
 from rolloupe.formats.curve_files import begins_as, current_curves, curve_files, kind_of
-from rolloupe.formats.reading.files import (
-    FolderEntry,
-    entries,
-    file_of,
-    links_of,
-    source_at,
-    stamp_of,
-    while_unchanged,
-)
+from rolloupe.formats.reading.files import FolderEntry, entries, file_of, links_of, source_at, stamp_of, while_unchanged
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.trackers.curves import LoggedRun, LoggedTable, parsed
 from rolloupe.formats.reading.trainer_files import described_files, read_text

@@ -11,17 +11,7 @@ from rolloupe import query
 from rolloupe.features import Floats, Grouping
 from rolloupe.index import Moments
 from rolloupe.insight.curves import NotChecked, counted
-from rolloupe.insight.lint.rule import (
-    Breach,
-    LintData,
-    Mask,
-    Places,
-    alike,
-    breach,
-    evenly,
-    extremes,
-    lint_rule,
-)
+from rolloupe.insight.lint.rule import Breach, LintData, Mask, Places, alike, breach, evenly, extremes, lint_rule
 from rolloupe.insight.lint.sample_rules import final_answer, plain_answer
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
