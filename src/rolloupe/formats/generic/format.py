@@ -83,9 +83,9 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
             evals = [len(found) > 1 and all(source.split != "train" for source in self.sources(run)) for run in found]
             if evals.count(False) == 1 < len(found):
                 run = found.pop(evals.index(False))
-                parts = tuple(part for own in (run, *found) for part in own.parts)
+                whole = tuple(part for own in (run, *found) for part in own.parts)
                 names = ", ".join(os.path.basename(own.root) for own in found)
-                around[place] = [replace(run, parts=parts, reason=f"{run.reason}; evaluations in {names}")]
+                around[place] = [replace(run, parts=whole, reason=f"{run.reason}; evaluations in {names}")]
         return [*chain.from_iterable(around.values())]
 
     def sources(self, run: RunInfo) -> list[Source]:
