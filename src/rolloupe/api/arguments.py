@@ -25,15 +25,12 @@ def sample_query(
     split: str | None = None,
     step: int | None = None,
     steps: Steps | None = None,
-    group: str | None = None,
-    trained: bool | None = None,
     where: "Where" = (),
-    sort: str = "index",
-    descending: bool = False,
     offset: int = 0,
     limit: int | None = None,
+    **others: Any,
 ) -> "SampleQuery":
-    """Return the query that separate arguments stand for. Raises `BadQuery` for invalid ones."""
+    """Return the query that arguments stand for; `others` are fields of it. Raises `BadQuery` for invalid ones."""
     from rolloupe.query import SampleQuery
     from rolloupe.query.filter.parser import conditions
 
@@ -45,14 +42,11 @@ def sample_query(
         splits=() if split is None else (split,),
         step_min=steps[0] if steps else step,
         step_max=steps[1] if steps else step,
-        group=group,
-        trained=trained,
         where=conditions(where) if isinstance(where, str) else tuple(where),
         typed=where if isinstance(where, str) else "",
-        sort=sort,
-        descending=descending,
         offset=offset,
         limit=limit,
+        **others,
     )
 
 

@@ -15,29 +15,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, ClassVar, NamedTuple, TypeAlias
 
-from rolloupe import tokens
+from rolloupe import model, tokens
 from rolloupe.errors import SourceChanged, defect, words_of
 from rolloupe.formats.reading.run_loss import run_loss_of
 from rolloupe.formats.reading.stream import open_binary, read_fully
-from rolloupe.model import (
-    Checkpoint,
-    Location,
-    Locator,
-    LoggedTranscript,
-    LogNode,
-    MetricRow,
-    Problem,
-    RunFile,
-    RunInfo,
-    RunLoss,
-    RunPart,
-    Sample,
-    SampleRow,
-    Scanned,
-    Source,
-    Texts,
-    Turn,
-)
 from rolloupe.storage import expect
 from rolloupe.tokens import SampleTokens
 
@@ -45,7 +26,7 @@ BUFFER_BYTES = 2**13
 """Most records are shorter than the default buffer."""
 
 
-Annotations: TypeAlias = Mapping[Locator, Sequence[Locator]]
+Annotations: TypeAlias = Mapping[model.Locator, Sequence[model.Locator]]
 """The places of annotations, oldest first, by the place of their sample."""
 
 NO_ANNOTATIONS: Annotations = MappingProxyType({})
@@ -60,7 +41,7 @@ class TranscriptQuery(NamedTuple):
     """
 
     word: bytes
-    matches: Callable[[Sequence[Turn]], bool]
+    matches: Callable[[Sequence[model.Turn]], bool]
     check: Callable[[], None]
 
 
@@ -69,7 +50,7 @@ class StepReport(NamedTuple):
 
     split: str
     step: int
-    search: Callable[[TranscriptQuery], list[LoggedTranscript]]
+    search: Callable[[TranscriptQuery], list[model.LoggedTranscript]]
     """Find matching conversations that cannot be tied to one sample with certainty, and other matching texts.
 
     Raises `UnreadablePath`, and whatever `TranscriptQuery.check` raises.
@@ -85,22 +66,24 @@ class Format(ABC):
     """The name that people read."""
 
     @abstractmethod
-    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[RunInfo]:
+    def detect(self, path: Path, *, forced: bool = False, link_root: str = "") -> list[model.RunInfo]:
         """Return the runs *at* `path` (a folder or one file); look no deeper than the layout needs.
 
         With `forced`, a person named this format: only the names that it requires must match, not the contents.
         Links may lead to places below `link_root` (empty: below `path`), and the runs record that.
         """
 
-    def _run_at(self, path: Path, reason: str, links: str, name: str = "", parts: tuple[RunPart, ...] = ()) -> RunInfo:
+    def _run_at(
+        self, path: Path, reason: str, links: str, name: str = "", parts: tuple[model.RunPart, ...] = ()
+    ) -> model.RunInfo:
         """Return the run at a path. By default, it has the name of its folder or file, which is its only part."""
-        parts = parts or (RunPart(str(path)),)
-        return RunInfo(
+        parts = parts or (model.RunPart(str(path)),)
+        return model.RunInfo(
             name=name or path.name, root=str(path), format=self.name, reason=reason, parts=parts, link_root=links
         )
 
     @abstractmethod
-    def sources(self, run: RunInfo) -> list[Source]:
+    def sources(self, run: model.RunInfo) -> list[model.Source]:
         """List the files that hold the run's samples now, and the files that hold their annotations.
 
         Cheap: called on every poll. If two files hold annotations of a sample, the file with the later name wins
@@ -108,7 +91,7 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def scan(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned]:
+    def scan(self, run: model.RunInfo, source: model.Source, start: int, stop: int) -> Iterator[model.Scanned]:
         """Yield the rows, annotations and problems of the records that begin in `[start, stop)`, in file order.
 
         A scan that starts inside a record skips it; a record that begins before `stop` is read to its end. An
@@ -116,7 +99,7 @@ class Format(ABC):
         """
 
     @abstractmethod
-    def load(self, run: RunInfo, source: Source, locator: Locator) -> Sample:
+    def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         """Read the one sample at `locator` in full. Raises `SourceChanged` if the file no longer holds it."""
 
     # How to read files. Everything from here on is optional.
@@ -138,15 +121,15 @@ class Format(ABC):
     decodes_ids: ClassVar[bool] = False
     """True if its records hold token ids and no text, so that rows depend on `RunInfo.tokenizer`."""
 
-    def tokenizers(self, run: RunInfo) -> list[Location | str]:
+    def tokenizers(self, run: model.RunInfo) -> list[model.Location | str]:
         """Return candidates for the run's tokenizer, best first: files of the run, and names of models in its files."""
         return []
 
-    def raw(self, source: Source, locator: Locator) -> bytes:
+    def raw(self, source: model.Source, locator: model.Locator) -> bytes:
         """Return the bytes of the record at `locator`, as stored. Raises `SourceChanged`."""
         return self.read(source, locator.start, locator.length)
 
-    def read(self, source: Source, start: int, length: int) -> bytes:
+    def read(self, source: model.Source, start: int, length: int) -> bytes:
         """Return uncompressed bytes of a file from `start` on, fewer at its end. Raises `SourceChanged`."""
         try:
             with open_binary(source.location, BUFFER_BYTES) as file:
@@ -156,7 +139,7 @@ class Format(ABC):
         except OSError as error:
             raise changed(source, start, error.strerror or str(error)) from None
 
-    def load_texts(self, run: RunInfo, source: Source, locator: Locator) -> Texts | None:
+    def load_texts(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Texts | None:
         """Read the texts of a sample if that is faster than `load`; else return None. Raises what `load` raises."""
         return None
 
@@ -171,7 +154,7 @@ class Format(ABC):
         """Return the run around this folder or file; None if the place is not inside a run."""
         return None
 
-    def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
+    def joined(self, runs: list[model.RunInfo]) -> list[model.RunInfo]:
         """Join those detected runs of this format that are parts of one run."""
         return runs
 
@@ -180,7 +163,9 @@ class Format(ABC):
     annotates_by_place: ClassVar[bool] = False
     """True if `load_annotated` needs the places of a sample's annotations."""
 
-    def load_annotated(self, run: RunInfo, source: Source, locator: Locator, annotations: Sequence[Locator]) -> Sample:
+    def load_annotated(
+        self, run: model.RunInfo, source: model.Source, locator: model.Locator, annotations: Sequence[model.Locator]
+    ) -> model.Sample:
         """Load a sample with its annotations. `annotations` are their places, oldest first. See `load`."""
         return self.load(run, source, locator)
 
@@ -188,8 +173,12 @@ class Format(ABC):
     """True if scans do not see which annotations hold token series: any may."""
 
     def token_arrays(
-        self, run: RunInfo, source: Source, places: Sequence[Locator], annotations: Annotations = NO_ANNOTATIONS
-    ) -> Iterator[SampleTokens | Problem]:
+        self,
+        run: model.RunInfo,
+        source: model.Source,
+        places: Sequence[model.Locator],
+        annotations: Annotations = NO_ANNOTATIONS,
+    ) -> Iterator[SampleTokens | model.Problem]:
         """Yield the tokens of each sample at `places`, which are in file order, or the problem that prevents it.
 
         These are the tokens that `load_annotated` returns. Override it if they can be read faster.
@@ -200,7 +189,9 @@ class Format(ABC):
             except Exception as error:  # must not cost the samples after it
                 yield no_sample(source, place, error)
 
-    def samples_at(self, run: RunInfo, source: Source, places: Sequence[Locator]) -> Iterator[Sample | Problem]:
+    def samples_at(
+        self, run: model.RunInfo, source: model.Source, places: Sequence[model.Locator]
+    ) -> Iterator[model.Sample | model.Problem]:
         """Yield each sample at `places`, which are in file order, or the problem that prevents it.
 
         Token series and annotations may be missing. Override it if they can be read faster than by loading each.
@@ -211,95 +202,97 @@ class Format(ABC):
             except Exception as error:  # must not cost the samples after it
                 yield no_sample(source, place, error)
 
-    def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[dict[str, Any], SampleRow] | None:
+    def record_at(
+        self, run: model.RunInfo, source: model.Source, locator: model.Locator
+    ) -> tuple[dict[str, Any], model.SampleRow] | None:
         """Return the record of a sample, whose keys `--group-by` takes, and its row. Raises as `load`.
 
         None if the format stores groups, or has no keys to choose from.
         """
         return None
 
-    def step_states(self, run: RunInfo) -> dict[tuple[str, int], str]:
+    def step_states(self, run: model.RunInfo) -> dict[tuple[str, int], str]:
         """Return `being written` or `incomplete` for each split and step that is not finished."""
         return {}
 
-    def times_s(self, run: RunInfo) -> list[float]:
+    def times_s(self, run: model.RunInfo) -> list[float]:
         """Return when steps were written, in seconds since the epoch, unordered. Reads a bounded amount."""
         return []
 
-    def ending(self, run: RunInfo) -> str:
+    def ending(self, run: model.RunInfo) -> str:
         """Return `ended`, `open` if the end marker is still missing, or empty if the layout has no such marker.
 
         Must be cheap: called every few seconds.
         """
         return ""
 
-    def losses(self, run: RunInfo) -> list[Problem]:
+    def losses(self, run: model.RunInfo) -> list[model.Problem]:
         """Return the data that, by the run's own reports, was never written. Cheap: called on every poll."""
         return []
 
     # Trainer files: read on request, within bounds; damaged files are read up to the damage.
 
-    def trainer_files(self, run: RunInfo) -> list[Source]:
+    def trainer_files(self, run: model.RunInfo) -> list[model.Source]:
         """List the JSON files without samples: damage in them is a problem of the run. Called on every poll."""
         return []
 
-    def metrics(self, run: RunInfo) -> list[MetricRow]:
+    def metrics(self, run: model.RunInfo) -> list[model.MetricRow]:
         """Return the trainer's metrics: one row for each step, later values win; rows without a step come last."""
         return []
 
-    def config(self, run: RunInfo) -> dict[str, Any]:
+    def config(self, run: model.RunInfo) -> dict[str, Any]:
         """Return the run's configuration."""
         return {}
 
-    def loss(self, run: RunInfo) -> RunLoss | None:
+    def loss(self, run: model.RunInfo) -> model.RunLoss | None:
         """Return the loss that trained the run; None if its configuration names no loss that Rolloupe knows."""
         return run_loss_of(self.config(run))
 
-    def checkpoints(self, run: RunInfo) -> list[Checkpoint]:
+    def checkpoints(self, run: model.RunInfo) -> list[model.Checkpoint]:
         """Return the checkpoints in the order of their creation."""
         return []
 
-    def code_diff(self, run: RunInfo) -> str:
+    def code_diff(self, run: model.RunInfo) -> str:
         """Return the diff of the run's code against its repository."""
         return ""
 
-    def files(self, run: RunInfo) -> list[RunFile]:
+    def files(self, run: model.RunInfo) -> list[model.RunFile]:
         """Return the files of the run's folder; empty if only the files with samples are known."""
         return []
 
     # Reports: a trainer's log of a step, as an outline.
 
-    def logtrees(self, run: RunInfo) -> list[tuple[str, int]]:
+    def logtrees(self, run: model.RunInfo) -> list[tuple[str, int]]:
         """Return the splits and steps that have a logged outline."""
         return []
 
-    def logtree(self, run: RunInfo, split: str, step: int) -> LogNode | None:
+    def logtree(self, run: model.RunInfo, split: str, step: int) -> model.LogNode | None:
         """Return the logged outline of a step, or None."""
         return None
 
-    def conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+    def conversations(self, run: model.RunInfo, split: str, step: int) -> list[model.LoggedTranscript]:
         """Return the conversations of a step's outline that cannot be tied to one sample with certainty."""
         return []
 
-    def all_conversations(self, run: RunInfo, split: str, step: int) -> list[LoggedTranscript]:
+    def all_conversations(self, run: model.RunInfo, split: str, step: int) -> list[model.LoggedTranscript]:
         """Return all conversations of a step's outline; those that a sample shows carry its id."""
         return self.conversations(run, split, step)
 
-    def reports(self, run: RunInfo) -> list[StepReport]:
+    def reports(self, run: model.RunInfo) -> list[StepReport]:
         """List the searchable reports, after one look at the folders of the run."""
         return []
 
-    def report_files(self, run: RunInfo, split: str, step: int) -> dict[str, bytes]:
+    def report_files(self, run: model.RunInfo, split: str, step: int) -> dict[str, bytes]:
         """Return the files logged for a step, by kind: `tree` (JSON), `page` (HTML). Unreadable files are left out."""
         return {}
 
 
-def no_sample(source: Source, place: Locator, error: Exception) -> Problem:
+def no_sample(source: model.Source, place: model.Locator, error: Exception) -> model.Problem:
     """Return the problem of a sample that could not be read."""
     reason = f"the sample could not be read: {words_of(error)}"
-    return Problem(source=source.name, reason=reason, start=place.start, stop=place.start + place.length)
+    return model.Problem(source=source.name, reason=reason, start=place.start, stop=place.start + place.length)
 
 
-def changed(source: Source, start: int, reason: str) -> SourceChanged:
+def changed(source: model.Source, start: int, reason: str) -> SourceChanged:
     """Return the error for a record that moved or disappeared."""
     return SourceChanged(f"{source.path} no longer holds a record at byte {start}: {reason}. Next: reload the step")
