@@ -66,13 +66,6 @@ class Verl(NamedRows, jsonl.PromptRuns):
             )
         return reason
 
-    def run_name(self, path: Path) -> str:
-        if files.is_one_file(path):
-            return files.stem(path.name)
-        names = (place.name for place in (path, *path.parents))
-        telling = (name for name in names if not files.SILENT_WORDS.issuperset(files.words_in(name)))
-        return next(filter(None, telling), path.name)
-
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: a validation folder is a part of the run beside it."""
         joined = {run.root: run for run in runs}

@@ -337,7 +337,7 @@ TRAIN_WORDS = frozenset(("train", "training"))
 SAMPLE_WORDS = frozenset(
     ("completions", "dump", "dumps", "generated", "generation", "generations", "rollout", "rollouts", "samples")
 )
-NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "outputs", "result", "results"}
+NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "log", "logs", "output", "outputs", "result", "results"}
 """Words that distinguish neither runs nor splits."""
 SILENT_WORDS = NEUTRAL_WORDS | TRAIN_WORDS | EVAL_WORDS
 """Words that do not distinguish runs."""
