@@ -11,7 +11,7 @@ from starlette.datastructures import QueryParams
 from tools import typescript
 
 import rolloupe
-from rolloupe.cli.questions import plain_command
+from rolloupe.cli.runs import plain_command
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.mcp.answer import words_of_page

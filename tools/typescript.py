@@ -19,8 +19,8 @@ from msgspec import Struct
 from msgspec import inspect as types
 from msgspec import structs as structs_of
 
-from rolloupe.columns import COLUMNS
 from rolloupe.insight.comparison import RewardComparison
+from rolloupe.model import COLUMNS
 from rolloupe.query import ConfigTable, Progress
 from rolloupe.query.prompts import SharedPromptsReply
 from rolloupe.query.records import SampleItem
@@ -92,7 +92,7 @@ def column_table() -> str:
         for column in COLUMNS
         if column.label
     ]
-    doc = comment("The columns that every sample has: see src/rolloupe/columns.py.")
+    doc = comment("The columns that every sample has: see src/rolloupe/model.py.")
     return "\n".join([f"{doc}export const COLUMNS = [", *lines, "] as const;\n"])
 
 

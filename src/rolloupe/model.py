@@ -7,8 +7,9 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 import re
 import sys
 from array import array
+from collections.abc import Iterator
 from math import isfinite, isnan
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias
+from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_type_hints
 from urllib.parse import quote, unquote
 
 from msgspec import Meta, Struct
@@ -270,11 +271,11 @@ class Column(NamedTuple):
     """A short label for narrow places."""
     unit: str = ""
     stored: str = ""
-    """Its name in the index, if that is another: `group` and `index` are words of SQL. Set in `columns.COLUMNS`."""
+    """Its name in the index, if that is another: `group` and `index` are words of SQL. Set in `COLUMNS`."""
     aliases: tuple[str, ...] = ()
     """What trainers call it, unless a sample metric or a tag of the run has that name."""
     type: ColumnType | Literal[""] = ""
-    """Empty: an integer, a number or a text, as its Python type says. Set in `columns.COLUMNS`."""
+    """Empty: an integer, a number or a text, as its Python type says. Set in `COLUMNS`."""
     name: str = ""
     """What a person calls it: the name of the field."""
 
@@ -567,6 +568,38 @@ class LoggedTranscript(Struct, kw_only=True):
     """The id of the sample that shows it, if it certainly belongs to that sample."""
     at: str = ""
     """Its place in the outline, if it belongs to no sample: the numbers of the children that lead there, `0.3.1`."""
+
+
+_TYPES: dict[object, ColumnType] = {int: "integer", int | None: "integer", float | None: "number", str: "text"}
+
+
+def _columns_of_row() -> Iterator[Column]:
+    """Yield a column for each field of `SampleRow` that has a `Column`, and one for the file of the row."""
+    for name, hint in get_type_hints(SampleRow, include_extras=True).items():
+        if name == "start":
+            yield Column("place", type="word", name="source", stored="source")
+        for note in getattr(hint, "__metadata__", ()):
+            yield note._replace(name=name, stored=note.stored or name, type=note.type or _TYPES[hint.__origin__])
+
+
+COLUMNS: Final = tuple(_columns_of_row())
+"""In the order in which lists and files show them."""
+
+KNOWN: Final = {column.name: column for column in COLUMNS if "f" in column.uses}
+"""The columns that a person knows. The names of the others are free for sample metrics and tags."""
+
+ALIASES: Final = {alias: column.name for column in COLUMNS for alias in column.aliases}
+
+LISTED: Final = {column.name: column for column in COLUMNS if "l" in column.uses}
+EXPORTED: Final = {column.name: column for column in COLUMNS if "e" in column.uses}
+CHARTED: Final = tuple(column.name for column in COLUMNS if "c" in column.uses)
+ANNOTATED: Final = tuple(column.name for column in COLUMNS if "a" in column.uses)
+
+JUDGEMENT: Final = "judgement"
+"""The column of a person's judgements."""
+
+OWN_JUDGEMENT: Final = "my_judgement"
+"""The same column for a run that has a `judgement` of its own."""
 
 
 class Annotation(Struct, kw_only=True):

@@ -9,7 +9,7 @@ import pytest
 
 from rolloupe import Recorder
 from rolloupe.cli.terminal import FIXED, sample_record
-from rolloupe.columns import ALIASES, KNOWN
+from rolloupe.model import ALIASES, KNOWN
 from rolloupe.query import SampleItem
 from tests.cli.support import rolloupe, row, strict, write_run
 from tests.thoroughness import each

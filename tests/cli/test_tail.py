@@ -13,7 +13,7 @@ import pytest
 from rolloupe.api import Run
 from rolloupe.cli import progress
 from rolloupe.cli.commands import tail as module
-from rolloupe.cli.frame import NOTHING, UNREADABLE
+from rolloupe.cli.terminal import NOTHING, UNREADABLE
 from rolloupe.index import library
 from tests.cli.support import FORBIDDEN, command, rolloupe, row, write_run
 

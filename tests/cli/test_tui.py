@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from rolloupe.cli.frame import NOTHING, UNREADABLE
+from rolloupe.cli.terminal import NOTHING, UNREADABLE
 from rolloupe.tui import start
 from tests.cli.support import rolloupe
 

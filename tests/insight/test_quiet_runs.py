@@ -11,7 +11,7 @@ from rolloupe.demo import RUNS
 from rolloupe.insight import check
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.insight.quiet_runs import quiet_run
 from tests.thoroughness import amount
 
@@ -78,7 +78,7 @@ def test_a_run_that_was_killed_and_resumed_rings_nothing(tmp_path: Path) -> None
                         response_tokens=length,
                     )  # fmt: skip
                 run.metrics(step, {"actor/kl": max(0, step - 3) / 1000 * np.exp(0.2 * random.standard_normal())})
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
 
     train(0, 25, last_samples=3)
     train(22, 45, last_samples=16)

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from rolloupe import Recorder
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.page.support import Viewer, go, viewing
 
 pytestmark = pytest.mark.browser
@@ -21,7 +21,7 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Viewer]:
     """Runs whose rewards are their number by step, with configurations that differ in the rate."""
     folder = tmp_path_factory.mktemp("three")
     for number, (name, rate) in enumerate(RATES.items(), 1):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(folder / name, code=None, config={"optim": {"lr": rate}, "task": "sums"}) as run:
             for step in range(6):
                 run.sample(step=step, group="0", index=0, prompt="?", response="!", reward=number / 4)
@@ -114,7 +114,7 @@ def test_a_narrow_screen_shows_a_chart_above_its_menu_and_a_slow_page_says_so(pa
 
 def test_many_runs_are_added_at_a_press(page: Page, tmp_path: Path) -> None:
     for number in range(15):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / "runs" / f"run{number:02}", code=None) as run:
             for step in range(3):
                 run.metrics(step, {"train/kl": 0.1 * (number + 1), "eval/kl": 9.0})
@@ -132,7 +132,7 @@ def test_with_several_runs_an_alarm_names_its_run_and_a_distribution_is_of_a_cho
     page: Page, tmp_path: Path
 ) -> None:
     for name in RATES:
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / "runs" / name, code=None) as run:
             for step in range(12):
                 for index in range(4):

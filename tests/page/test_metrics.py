@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Locator, Page, Request, Response, Route, expect
 
 from rolloupe import Recorder
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.page.support import Viewer, viewing
 
 pytestmark = pytest.mark.browser
@@ -29,7 +29,7 @@ def recorded(folder: Path) -> None:
             loss = float("nan") if step == 4 else 0.5
             run.metrics(step, {"actor/loss": loss, "actor/kl": 0.01 * (step + 1), "actor/wait": wait})
         run.checkpoint("half", step=6, paths={})
-    launches.own_launches.clear()  # as another process would
+    own_launches.clear()  # as another process would
     with Recorder(folder, code=None) as run:
         for index in range(4):
             run.sample(step=11, group="0", index=index, prompt="?", response="!" * 12, reward=float(index <= 2))
@@ -263,7 +263,7 @@ def see_what_is_beyond(page: Page, viewer: Viewer) -> None:
 @pytest.mark.slow
 def test_runs_with_one_value_of_a_configuration_are_one_line(page: Page, tmp_path: Path) -> None:
     for number, rate in enumerate((0.1, 0.1, 0.5)):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / "runs" / f"run{number}", code=None, config={"lr": rate, "seed": number}) as run:
             for step in range(4):
                 run.metrics(step, {"loss": float(number + step)})

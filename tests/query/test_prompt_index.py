@@ -12,7 +12,8 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.query import prompt_index
 from rolloupe.query.engine import database
-from rolloupe.record import Recorder, launches
+from rolloupe.record import Recorder
+from rolloupe.record.folder import own_launches
 from tests.index.support import eventually, lines, opened, relax_run, row
 
 
@@ -114,7 +115,7 @@ def test_a_resumed_run_is_read_once_and_its_older_rows_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for prompts in (("Why?", "Why?", "Who?"), ("Who?", "Why?")):  # the second launch begins at step 1
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / "run", code=None) as recorder:
             for step, prompt in enumerate(prompts, 3 - len(prompts)):
                 recorder.sample(step=step, group="0", index=0, prompt=prompt, response="!", reward=1)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from benchmarks.terminal import Screen
 
-from rolloupe.cli.frame import NOTHING
+from rolloupe.cli.terminal import NOTHING
 from rolloupe.demo import RUNS
 from tests.cli.support import rolloupe, row, write_run
 from tests.thoroughness import slow_unless

@@ -49,7 +49,7 @@ class Commands(click.Group):
             command: click.Command = getattr(import_module(self.modules[cmd_name]), cmd_name)
             return command
         if cmd_name in QUESTIONS and QUESTIONS[cmd_name].rows:
-            from rolloupe.cli.questions import plain_command
+            from rolloupe.cli.runs import plain_command
 
             return plain_command(cmd_name)
         return None

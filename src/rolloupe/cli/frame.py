@@ -11,13 +11,11 @@ from typing import Any, NamedTuple
 
 import click
 
-from rolloupe.cli.terminal import complain
+from rolloupe.cli.terminal import INTERRUPTED, NOTHING, OK, UNREADABLE, USAGE, complain
 from rolloupe.errors import BadQuery, IncompleteIndex, NotWritable, RolloupeError, SourceChanged, UnreadablePath
 
 ELSEWHERE = "rolloupe.elsewhere"
 """The key of a context for the command that runs on another machine."""
-
-OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
 
 
 class Example(NamedTuple):

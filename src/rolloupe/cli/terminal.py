@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from rolloupe.query import SampleItem
 
+OK, NOTHING, USAGE, UNREADABLE, INTERRUPTED = 0, 1, 2, 3, 130
+"""The exit codes."""
+
 PIPE_WIDTH = 160
 """Columns of tables if the output is not a terminal."""
 

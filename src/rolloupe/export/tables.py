@@ -15,10 +15,9 @@ from itertools import chain, islice
 from typing import Any, NamedTuple
 
 from rolloupe import text
-from rolloupe.columns import EXPORTED
 from rolloupe.derive import PREFIX
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
-from rolloupe.model import SampleKey, Texts
+from rolloupe.model import EXPORTED, SampleKey, Texts
 
 KINDS = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8", "parquet": "application/vnd.apache.parquet"}
 """The kinds of files, by their endings, and their media types."""

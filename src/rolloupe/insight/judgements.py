@@ -12,12 +12,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe import query
-from rolloupe.columns import JUDGEMENT, OWN_JUDGEMENT
 from rolloupe.index import OpenRun, Piece, tag_column
 from rolloupe.insight.curves import ranks
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.lru import Lru
-from rolloupe.model import Real
+from rolloupe.model import JUDGEMENT, OWN_JUDGEMENT, Real
 from rolloupe.query import SampleItem, SampleQuery
 from rolloupe.query.filter.nodes import Missing, Not
 from rolloupe.query.filter.parser import conditions, quoted

@@ -5,9 +5,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.columns import JUDGEMENT, OWN_JUDGEMENT
 from rolloupe.errors import NotFound
-from rolloupe.model import Real, SampleKey
+from rolloupe.model import JUDGEMENT, OWN_JUDGEMENT, Real, SampleKey
 from rolloupe.query.filter.nodes import Filter, leaves
 from rolloupe.questions import INT64, Query
 

@@ -19,7 +19,7 @@ from typing import Any, Self, SupportsIndex
 from rolloupe import text
 from rolloupe.model import Checkpoint, Sample
 from rolloupe.record import arguments as read
-from rolloupe.record import background, folder, launches, open_steps
+from rolloupe.record import background, folder, open_steps
 from rolloupe.record.arguments import Arguments, Decode, given_of, name, number, samples_of, step_of
 from rolloupe.record.failures import RecorderWarning, Trouble, guarded
 from rolloupe.record.plain import jsonable, word
@@ -75,7 +75,7 @@ class Recorder:
         self._folder = folder.Folder(path)
         self._reward_range = read.range_of(reward_range)
         self._ranges = {"reward_range": self._reward_range, "metric_ranges": read.metric_ranges_of(metric_ranges)}
-        self._wanted = launches.wanted_name(producer)
+        self._wanted = folder.wanted_name(producer)
         self._capacity, self._block = capacity_bytes, on_full == "block"
         self.trouble = Trouble(strict=strict)
         self._lock = threading.Lock()
@@ -86,9 +86,9 @@ class Recorder:
             note = f"the folder {self.path} already holds files of {others}: Rolloupe reads them as separate runs"
             self.trouble.say(note)
         self._folder.make(self._ranges)
-        self._launch = launches.Launch(self._folder.path)
+        self._launch = folder.Launch(self._folder.path)
         self._launched: int | None = None
-        self._ranks = launches.ranks(producer)
+        self._ranks = folder.ranks(producer)
         self._unkept: Callable[[], None] | None = None
         self._target = None if upload is None else os.fspath(upload)
         self._upload: Upload | None = None
@@ -105,7 +105,7 @@ class Recorder:
         """Take a name that no live process has, and start writing in this process."""
         self._pid = os.getpid()
         self._steps = open_steps.OpenSteps(self._reward_range)
-        for producer in launches.names(self._wanted):
+        for producer in folder.names(self._wanted):
             self.producer = producer
             self._background = background.Background(
                 self._folder.path, producer, capacity_bytes=self._capacity, block=self._block,

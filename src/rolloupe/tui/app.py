@@ -18,9 +18,8 @@ from rolloupe.index import Library
 from rolloupe.query.search.masks import Mask
 from rolloupe.tui.draw.ink import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
 from rolloupe.tui.keys import EarlyKeys, after_escape, aim, is_late
-from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.questions import Questions
-from rolloupe.tui.run.session import SampleAt, Session
+from rolloupe.tui.run.session import Bookmarks, SampleAt, Session
 from rolloupe.tui.screens.rollouts import Rollouts
 from rolloupe.tui.widgets.lines import LOOK, RowList
 

@@ -10,7 +10,7 @@ import rolloupe
 from rolloupe import Recorder, Runs
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.thoroughness import each
 
 REWARDS = {0: [0.0, 1.0], 1: [1.0, 1.0], 2: [0.5, 0.0]}
@@ -20,7 +20,7 @@ REWARDS = {0: [0.0, 1.0], 1: [1.0, 1.0], 2: [0.5, 0.0]}
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
     folder = tmp_path_factory.mktemp("named")
     for name in ("one", "two"):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(folder / "runs" / name, code=None) as run:
             for step, rewards in REWARDS.items():
                 for index, reward in enumerate(rewards):

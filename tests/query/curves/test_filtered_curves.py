@@ -10,14 +10,14 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 
 STATUSES = ("completed", "truncated")
 
 
 def record(folder: Path, steps: range, environments: tuple[str, ...] = ("math", "code")) -> None:
     """Groups of six samples with environments, tags, statuses, discards, and rewards that may be missing or NaN."""
-    launches.own_launches.clear()  # as another process would
+    own_launches.clear()  # as another process would
     random = np.random.default_rng(steps.start)
     with Recorder(folder, code=None) as run:
         for step in steps:

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 
 from rolloupe import Recorder, query
-from rolloupe.columns import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.columns import FIXED, ColumnRef, resolve
+from rolloupe.model import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete

@@ -11,7 +11,7 @@ import rolloupe
 from rolloupe import Recorder
 from rolloupe.errors import BadQuery
 from rolloupe.query import CurveOptions, CurveQuery, Range, group_curve
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.index.support import opened
 
 LOSS = CurveQuery(kind="trainer", name="loss", options=CurveOptions(smooth=5))
@@ -21,7 +21,7 @@ def record(folder: Path) -> pd.DataFrame:
     """Runs of two learning rates with other steps each, values that are not finite, and one run without the key."""
     random, rows = np.random.default_rng(5), []
     for number, (rate, steps) in enumerate([(1e-5, 12), (3e-6, 9), (1e-5, 7), (3e-6, 12), (1e-5, 12), (None, 4)]):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         config = {"seed": number} if rate is None else {"optim": {"lr": rate}, "seed": number}
         with Recorder(folder / f"run{number}", code=None, config=config) as run:
             for step in range(0, steps, 1 + number % 2):
@@ -60,7 +60,7 @@ def test_a_part_of_a_group_is_a_part_of_the_whole_and_its_extremes_survive(tmp_p
     """Seeds at other speeds: of a range of x, each has other steps."""
     random = np.random.default_rng(6)
     for seed, speed in enumerate((7.0, 10.0, 13.0)):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / f"runs/run{seed}", code=None, config={"lr": 1e-5, "seed": seed}) as run:
             for step in range(200):
                 loss = {70: 50.0, 140: -49.0}.get(step + seed - 1, float(random.normal(step / 50, 1)))

@@ -18,7 +18,7 @@ from rolloupe.query import CurveOptions, CurveQuery, prompts
 from rolloupe.query.engine import database
 from rolloupe.query.prompts import prompt_samples
 from rolloupe.questions import PromptSampleQuery
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from tests.index.support import opened
 from tests.server.support import BEARER, WRITE, ask, get, served
 from tests.thoroughness import each
@@ -244,7 +244,7 @@ def test_routes_of_several_runs_answer_what_the_queries_do(library: Library) -> 
 
 def test_each_k_of_an_evaluation_is_a_curve_of_its_own(tmp_path: Path) -> None:
     for number in range(2):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / f"runs/run{number}", code=None) as run:
             tries = [
                 {"prompt": "?", "response": "!", "group": "0", "index": n, "reward": float(n % 2)} for n in range(4)

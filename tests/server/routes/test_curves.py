@@ -12,7 +12,7 @@ import pytest
 from rolloupe import Recorder, insight
 from rolloupe.index import OpenRun
 from rolloupe.query.run import trainer_files
-from rolloupe.record import launches
+from rolloupe.record.folder import own_launches
 from rolloupe.server.app import App
 from rolloupe.server.routes import curves
 from tests.server.support import BEARER, WRITE, Answer, ask, get, opened, relax_run, served
@@ -211,7 +211,7 @@ def test_a_curve_as_csv_has_all_points_of_the_range(tmp_path: Path) -> None:
 
 def test_the_columns_of_a_curve_as_csv_say_what_they_are(tmp_path: Path) -> None:
     for seed in range(2):
-        launches.own_launches.clear()  # as another process would
+        own_launches.clear()  # as another process would
         with Recorder(tmp_path / f"runs/{seed}", code=None, config={"lr": 1}) as recorder:
             for number in range(4):
                 sample: dict[str, Any] = {
@@ -270,7 +270,7 @@ def test_alarms_name_the_samples_that_show_them_and_checkpoints_and_resumes_thei
             recorder.metrics(step, {"loss": float("nan") if step == 4 else 0.5})
         for name, step in (("two", 9), ("one", 3)):
             recorder.checkpoint(name, step=step, paths={})
-    launches.own_launches.clear()  # as another process would
+    own_launches.clear()  # as another process would
     with Recorder(tmp_path / "run", code=None) as recorder:
         for step in range(10, 14):
             recorder.sample(step=step, prompt="p", response="r", reward=1.0)

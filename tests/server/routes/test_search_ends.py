@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rolloupe.cli.frame import NOTHING
+from rolloupe.cli.terminal import NOTHING
 from rolloupe.server.params import MAX_RUNS
 from tests.cli.support import command
 from tests.query.search.test_reports import many

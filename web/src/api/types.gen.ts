@@ -2528,7 +2528,7 @@ export interface ShownToken {
   token_id: number | null;
 }
 
-/** The columns that every sample has: see src/rolloupe/columns.py. */
+/** The columns that every sample has: see src/rolloupe/model.py. */
 export const COLUMNS = [
   {"name": "split", "label": "Split", "short": "", "unit": ""},
   {"name": "step", "label": "Step", "short": "", "unit": ""},

@@ -1,8 +1,7 @@
 """`rolloupe brief`: say what is worth knowing of a run."""
 
-from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import show_line, tell
+from rolloupe.cli.runs import Answers, asks, print_json
+from rolloupe.cli.terminal import NOTHING, OK, show_line, tell
 
 
 @asks("brief")

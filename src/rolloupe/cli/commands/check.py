@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, counted, show_command, show_line, tell, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 

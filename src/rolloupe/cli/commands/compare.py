@@ -4,10 +4,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, StepRange, command, steps_of
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import tell, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, tell, tell_json
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from rolloupe.cli import frame, progress
+from rolloupe.cli import progress
 from rolloupe.cli.options import StepRange, command, steps_of, with_paths
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import counted, print_table, tell, tell_json
+from rolloupe.cli.terminal import OK, counted, print_table, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.record.writers import WRITERS
 from rolloupe.server.settings import RunPaths
@@ -84,7 +84,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
             "samples": done.samples, "written": done.written, "steps": done.steps, "left": done.left,
         }  # fmt: skip
         tell_json(facts, indent=2)
-        return frame.OK
+        return OK
     part = "" if done.written == done.samples else f"{done.written:,} of "
     listed = [f"{count:,} of {split}" for split, count in done.splits.items()]
     more = [f"{len(listed) - SPLITS} more splits"] if len(listed) > SPLITS else []
@@ -92,7 +92,7 @@ def convert(asked: ConvertOptions, place: RunPaths) -> int:
     by_split = f" ({', '.join(listed[:SPLITS] + more)})" if len(listed) > 1 else ""
     tell(f"{part}{counted(done.samples, 'sample')} of {steps}{by_split}, as {layout}.")
     _tell_of_losses(layout, done.left)
-    return frame.OK
+    return OK
 
 
 def _tell_of_losses(layout: str, losses: Mapping[str, int]) -> None:

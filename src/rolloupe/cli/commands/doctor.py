@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from rolloupe._version import __version__
-from rolloupe.cli import frame, options, progress
+from rolloupe.cli import options, progress
 from rolloupe.cli.runs import check_reward_key, open_runs, require_complete
-from rolloupe.cli.terminal import counted, show_line, tell_json, without_samples
+from rolloupe.cli.terminal import NOTHING, OK, UNREADABLE, counted, show_line, tell_json, without_samples
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -85,7 +85,7 @@ def doctor(asked: DoctorOptions, place: RunPaths) -> int:
         head = f"not everything was looked at within {report.within_s:g} s:"
         end = "Next: rolloupe index PATH, which takes its time; or name a folder below"
         raise IncompleteIndex("\n".join([head, *(f"  {line}" for line in missing[:SHOWN]), end]))
-    return frame.OK if report.runs else frame.NOTHING
+    return OK if report.runs else NOTHING
 
 
 @dataclass
@@ -163,7 +163,7 @@ def examine(place: RunPaths) -> Diagnosis:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
                 sys.stderr.flush()
-            os._exit(frame.UNREADABLE)
+            os._exit(UNREADABLE)
 
     thread = threading.Thread(target=gather, daemon=True)
     thread.start()

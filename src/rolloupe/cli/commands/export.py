@@ -8,11 +8,10 @@ from itertools import chain
 import click
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.new_file import new_file, refuse_part_of
 from rolloupe.cli.options import PATHS, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, tell_json
 from rolloupe.cli.terminal import tell as printed
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
-from rolloupe.cli.questions import Answers, asks, print_json
+from rolloupe.cli.runs import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, show_command, show_line, tell
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR

@@ -4,9 +4,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, print_table, tell
+from rolloupe.cli.runs import Answers, asks, print_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, print_table, tell
 
 if TYPE_CHECKING:
     from rolloupe.api import Run

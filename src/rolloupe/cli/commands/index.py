@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass
 import click
 
 from rolloupe.cli.commands.doctor import size
-from rolloupe.cli.frame import OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import counted, print_table, tell
+from rolloupe.cli.terminal import OK, counted, print_table, tell
 from rolloupe.errors import IncompleteIndex
 from rolloupe.questions import option
 from rolloupe.server.settings import INDEX_BUDGET, RunPaths

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import listing
-from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, counted, show_command, show_line, tell
+from rolloupe.cli.runs import Answers, asks, print_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, tell
 from rolloupe.questions import option
 
 if TYPE_CHECKING:

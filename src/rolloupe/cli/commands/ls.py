@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, name_shut, opened
-from rolloupe.cli.terminal import print_table, show_line, tell_json, without_samples
+from rolloupe.cli.terminal import NOTHING, OK, print_table, show_line, tell_json, without_samples
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 

@@ -1,8 +1,8 @@
 """`rolloupe mcp`: answer an agent."""
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command
 from rolloupe.cli.runs import explain_nothing, open_runs
+from rolloupe.cli.terminal import NOTHING, OK
 from rolloupe.errors import NotFound
 from rolloupe.server.settings import RunPaths
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import command, with_paths, words
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, print_table, tell_csv, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, print_table, tell_csv, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 

@@ -1,6 +1,6 @@
 """`rolloupe parts`: list what each part of the reward pays for."""
 
-from rolloupe.cli.questions import Answers, asks, print_json
+from rolloupe.cli.runs import Answers, asks, print_json
 from rolloupe.cli.terminal import complain, show_line, tell
 
 

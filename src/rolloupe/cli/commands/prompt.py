@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rolloupe.cli.frame import NOTHING, OK
-from rolloupe.cli.questions import Answers, asks, print_json
-from rolloupe.cli.terminal import complain, number, print_table, show_command, show_line, tell
+from rolloupe.cli.runs import Answers, asks, print_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, number, print_table, show_command, show_line, tell
 from rolloupe.errors import NotFound
 
 

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rolloupe.cli import frame, new_file, progress
+from rolloupe.cli import new_file, progress
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, WHERE, StepRange, command
 from rolloupe.cli.runs import opened, require_complete
-from rolloupe.cli.terminal import FIXED, complain, print_table, sample_record, tell, tell_json
-from rolloupe.columns import ALIASES, KNOWN
+from rolloupe.cli.terminal import FIXED, NOTHING, OK, complain, print_table, sample_record, tell, tell_json
 from rolloupe.errors import BadQuery, NotFound
+from rolloupe.model import ALIASES, KNOWN
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -139,7 +139,7 @@ def query(asked: QueryOptions, place: RunPaths) -> int:
                 with contextlib.suppress(BadQuery, NotFound):
                     reasons |= dict.fromkeys(run.why_none(question))
             complain(" ".join(["No sample matches.", *reasons]) + where_there_are(runs))
-        return frame.OK if shown else frame.NOTHING
+        return OK if shown else NOTHING
 
 
 ALIAS_WORDS = ", ".join(f"{alias} means {column}" for alias, column in ALIASES.items())

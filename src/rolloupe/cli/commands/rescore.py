@@ -7,10 +7,9 @@ import click
 from msgspec.structs import asdict
 
 from rolloupe.cli import progress
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import StepRange, command, size_of, steps_of, with_paths, words
 from rolloupe.cli.runs import only, opened
-from rolloupe.cli.terminal import complain, number, print_table, tell, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, number, print_table, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 

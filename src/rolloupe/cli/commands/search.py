@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli import frame, progress
+from rolloupe.cli import progress
 from rolloupe.cli.commands.query import where_there_are
 from rolloupe.cli.options import GROUP, JSON, SPLIT, STEP, StepRange, command, with_paths, words
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, counted, number, sample_record, show_line, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, counted, number, sample_record, show_line, tell_json
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
@@ -88,14 +88,14 @@ def search(asked: SearchOptions, place: RunPaths) -> int:
                 complain(f"{run.id}: not searched: {note}")
         if not samples + transcripts:
             complain(f"Nothing was found.{_missing_steps(runs, asked.split, asked.steps)}")
-            return frame.NOTHING
+            return NOTHING
         if not asked.as_json:
             total = samples + transcripts
             unlisted = f", {total - listed:,} of them not listed: see --limit" if listed < total else ""
             places = [counted(samples, "sample")] if samples or not transcripts else []
             places += [f"{counted(transcripts, 'logged conversation')} of no sample"] if transcripts else []
             complain(f"Found in {' and '.join(places)}{unlisted}.")
-        return frame.OK
+        return OK
 
 
 def _missing_steps(runs: "Runs", split: str | None, steps: StepRange) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, SPLIT, command
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import complain, print_table, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, print_table, tell_json
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rolloupe.cli import frame, options, progress
+from rolloupe.cli import options, progress
 from rolloupe.cli.runs import explain_nothing, open_runs
-from rolloupe.cli.terminal import complain, number, show_line, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, number, show_line, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
 
@@ -74,13 +74,13 @@ def tail(asked: TailOptions, place: RunPaths) -> int:
             complain(f"{awaited} Ctrl-C ends.")
         elif not len(runs):
             explain_nothing(runs)
-            return frame.NOTHING
+            return NOTHING
         for nth, found in enumerate(_steps(runs, place.run_id, asked.split, asked.last), 1):
             tell_json(_record(found)) if asked.as_json else _print(found)
             sys.stdout.flush()  # a reader of a pipe follows, too
             if nth == asked.count:
                 break
-    return frame.OK
+    return OK
 
 
 def _steps(runs: "Runs", run_id: str | None, split: str | None, last: int) -> "Iterator[StepSamples]":

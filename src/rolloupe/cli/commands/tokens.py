@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rolloupe.cli.frame import NOTHING, OK
 from rolloupe.cli.options import JSON, command, words
 from rolloupe.cli.runs import holding, opened, sample_in
-from rolloupe.cli.terminal import complain, dumps, number, print_table, safe_json, tell_csv, tell_safe
+from rolloupe.cli.terminal import NOTHING, OK, complain, dumps, number, print_table, safe_json, tell_csv, tell_safe
 from rolloupe.errors import BadQuery
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from msgspec.structs import astuple
 
-from rolloupe.columns import ALIASES, COLUMNS, KNOWN
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.model import Annotation, SampleRow
+from rolloupe.model import ALIASES, COLUMNS, KNOWN, Annotation, SampleRow
 
 MAX_METRICS = 512
 """The maximum number of sample metrics in a segment. A problem reports the others, which only the sample itself shows.

@@ -14,14 +14,13 @@ import msgspec
 import pyarrow as pa
 
 from rolloupe import text
-from rolloupe.columns import ANNOTATED, COLUMNS, KNOWN
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.formats.reading.line_reader import lines
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
 from rolloupe.index.segments.kind import NEVER, until
 from rolloupe.index.segments.launches import StepBlock, blocks_of, number_launches
-from rolloupe.model import Annotation, Location, Problem, RunInfo, SampleRow, Source
+from rolloupe.model import ANNOTATED, COLUMNS, KNOWN, Annotation, Location, Problem, RunInfo, SampleRow, Source
 from rolloupe.storage import Interrupted, next_data, open_file
 
 GRID_BYTES = 16 * 2**20

@@ -20,9 +20,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.columns import CHARTED
 from rolloupe.index.segments.columns import names_of
-from rolloupe.model import SampleRow, SeriesFacts
+from rolloupe.model import CHARTED, SampleRow, SeriesFacts
 
 MAX_SERIES = 64
 """The maximum number of token series with statistics; only the sample itself shows the others."""

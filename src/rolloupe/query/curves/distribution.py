@@ -8,10 +8,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.columns import KNOWN
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
-from rolloupe.model import LARGEST, Real
+from rolloupe.model import KNOWN, LARGEST, Real
 from rolloupe.query.curves.curve import ALL_STEPS, Range
 from rolloupe.query.engine import caches, database
 from rolloupe.query.engine.names import is_asked

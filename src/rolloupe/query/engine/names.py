@@ -5,11 +5,11 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import islice
 
-from rolloupe.columns import ALIASES, ANNOTATED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.errors import BadQuery
 from rolloupe.index import Moments, OpenRun, Piece, Snapshot, StepStats
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, is_reserved, metric_column, resolve, sql_type, tag_column
+from rolloupe.model import ALIASES, ANNOTATED, KNOWN
 from rolloupe.query.engine.relation import quote
 from rolloupe.query.records import SampleItem, SampleQuery
 

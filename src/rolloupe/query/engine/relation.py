@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from rolloupe.columns import ANNOTATED
 from rolloupe.index import Piece, metric_column, tag_column
 from rolloupe.index.segments.columns import DERIVED_COLUMNS, FIXED, NUMBER_COLUMN, STRING_COLUMNS
 from rolloupe.index.segments.derived_values import derived_of
 from rolloupe.index.segments.pack import PIECE, read_plan
 from rolloupe.index.snapshot import Pack
+from rolloupe.model import ANNOTATED
 
 FILE, ROW = "~file", "~row"
 """Identifies a row of `rows`: the number of the file in the query, and of the row in the file."""

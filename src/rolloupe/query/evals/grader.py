@@ -14,10 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.columns import CHARTED
 from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun, Snapshot, StepStats, metric_column
 from rolloupe.index.segments.step_stats import Moments
+from rolloupe.model import CHARTED
 from rolloupe.query.engine import caches, database, relation
 from rolloupe.query.engine.compile import matching
 from rolloupe.query.engine.names import qualified

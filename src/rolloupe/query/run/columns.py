@@ -12,11 +12,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rolloupe.columns import ANNOTATED, CHARTED, KNOWN
 from rolloupe.derive import METRICS, PREFIX
 from rolloupe.index import OpenRun
 from rolloupe.index.segments.step_stats import Moments, MomentsByName
-from rolloupe.model import Real
+from rolloupe.model import ANNOTATED, CHARTED, KNOWN, Real
 from rolloupe.query.engine.names import EVALS, is_asked, qualified
 from rolloupe.query.evals.grader import judge_of
 from rolloupe.query.steps.moments import token_series_names

@@ -11,11 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rolloupe.columns import ANNOTATED, EXPORTED, LISTED
 from rolloupe.derive import PREFIX
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, sql_type
-from rolloupe.model import Locator, SampleKey
+from rolloupe.model import ANNOTATED, EXPORTED, LISTED, Locator, SampleKey
 from rolloupe.query.engine import database
 from rolloupe.query.engine.compile import ATTEMPT_ORDER
 from rolloupe.query.engine.names import reference

@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from rolloupe.columns import CHARTED
 from rolloupe.errors import BadQuery
 from rolloupe.index import Moments, OpenRun, Snapshot, StepKey, StepStats
 from rolloupe.index.segments.columns import ColumnRef, sql_type
 from rolloupe.index.segments.step_stats import moments_from
 from rolloupe.index.token_stats.files import WHOLE_STEP
+from rolloupe.model import CHARTED
 from rolloupe.query.engine import database, names
 from rolloupe.query.engine.caches import AnswerCache, StepAnswers
 from rolloupe.query.engine.compile import CompiledQuery, discard_overlay, matching

@@ -18,9 +18,8 @@ from rolloupe.query.search.masks import Mask
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.numbers import Scale
 from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of
-from rolloupe.tui.run.bookmarks import Bookmarks
 from rolloupe.tui.run.questions import Questions
-from rolloupe.tui.run.session import SampleAt, Session
+from rolloupe.tui.run.session import Bookmarks, SampleAt, Session
 from rolloupe.tui.screens import brief, evals, find, findings, group, metrics, navigator, over, pickers, sidebar
 from rolloupe.tui.screens.tokens import TokensScreen
 from rolloupe.tui.views import samples

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from textual.app import ComposeResult
 from textual.containers import Vertical
 
-from rolloupe.columns import KNOWN
+from rolloupe.model import KNOWN
 from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
 from rolloupe.query.search.masks import Mask
 from rolloupe.tui.draw.charts import BLOCKS, MISSING
