@@ -23,8 +23,7 @@ from rolloupe.insight.lint import lint
 from rolloupe.query.search.masks import mask_of
 from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
-from rolloupe.state import State
-from rolloupe.state.decisions import FindingAside, set_finding_aside
+from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.tui.draw.charts import chart
 from rolloupe.tui.draw.ink import PALETTES, PLAIN
 from rolloupe.tui.run.session import Session

@@ -15,8 +15,7 @@ from rolloupe.export.report import Report, contents, report_pieces
 from rolloupe.export.report.contents import ReportedInsight, ReportedSample
 from rolloupe.index import Library
 from rolloupe.model import Locator, Sample, SampleKey, SampleRow
-from rolloupe.state import State
-from rolloupe.state.decisions import FindingAside, set_finding_aside
+from rolloupe.state import FindingAside, State, set_finding_aside
 from rolloupe.wire import to_wire
 from rolloupe.wire.encoding import encode
 from tests.server.support import get, opened, report_data, run_path, served

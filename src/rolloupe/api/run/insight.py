@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from rolloupe.insight.rescore.process import NamedGrader
     from rolloupe.insight.reward_components import RunParts
     from rolloupe.query import SampleQuery
-    from rolloupe.state import State
-    from rolloupe.state.decisions import FindingAside
+    from rolloupe.state import FindingAside, State
 
 T = TypeVar("T")
 
@@ -110,7 +109,7 @@ class RunInsight(OpenedRun):
 
     def findings_aside(self) -> "dict[str, FindingAside]":
         """Return the findings that a person set aside as no hack, by phrase or behaviour: `why`, `who`, `since`."""
-        from rolloupe.state.decisions import findings_aside
+        from rolloupe.state import findings_aside
 
         return self._decided(findings_aside)
 
@@ -119,8 +118,7 @@ class RunInsight(OpenedRun):
 
         The page and later calls remember it. Raises `NotWritable` if nothing can be kept.
         """
-        from rolloupe.state import State
-        from rolloupe.state.decisions import FindingAside, set_finding_aside
+        from rolloupe.state import FindingAside, State, set_finding_aside
 
         aside = None if why is None else FindingAside(why, who, int(time.time() * 1000))
         with contextlib.closing(State(self._state_dir)) as state:
@@ -128,7 +126,7 @@ class RunInsight(OpenedRun):
 
     def rules_off(self) -> dict[str, str]:
         """Return the rules that a person switched off for this run, each with the reason."""
-        from rolloupe.state.decisions import rules_off
+        from rolloupe.state import rules_off
 
         return self._decided(rules_off)
 
@@ -147,8 +145,7 @@ class RunInsight(OpenedRun):
         if nothing can be kept.
         """
         from rolloupe.insight import RULES
-        from rolloupe.state import State
-        from rolloupe.state.decisions import switch_rule
+        from rolloupe.state import State, switch_rule
 
         if rule not in RULES:
             raise BadQuery(f"no rule {rule!r}; there are: {', '.join(RULES)}")

@@ -15,7 +15,7 @@ from rolloupe.server.settings import STATE_DIR
 if TYPE_CHECKING:
     from rolloupe.api import Run
     from rolloupe.insight.findings import RunFindings
-    from rolloupe.state.decisions import FindingAside
+    from rolloupe.state import FindingAside
 
 
 STYLES = {"suspect": "bold red", "unverified": "bold yellow", "earned": "bold green"}

@@ -22,8 +22,7 @@ from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.server import params, replies
 from rolloupe.server.context import context_of
 from rolloupe.server.routes.state import marked_samples
-from rolloupe.state import State
-from rolloupe.state.decisions import findings_aside
+from rolloupe.state import State, findings_aside
 from rolloupe.wire import encoding, to_wire
 from rolloupe.wire.samples import GroupsReply, ListReply, SamplesReply
 

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from rolloupe.model import SampleKey
 from rolloupe.questions import QUESTIONS, BriefQuery
-from rolloupe.state.decisions import findings_aside
+from rolloupe.state import findings_aside
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, Line, cut, ends, safe
 from rolloupe.tui.run.session import ListPlace, RunState
 from rolloupe.tui.screens.evals import EvalsScreen

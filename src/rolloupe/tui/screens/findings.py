@@ -13,7 +13,7 @@ from textual.widget import Widget
 from rolloupe import query
 from rolloupe.model import Problem, SampleKey
 from rolloupe.questions import QUESTIONS, FindingQuery, LintQuery, Query
-from rolloupe.state.decisions import FindingAside, findings_aside
+from rolloupe.state import FindingAside, findings_aside
 from rolloupe.tui.draw.ink import ACCENT, ALARM, DIM, PLAIN, STRONG, WARN, Line, cut, folded, safe
 from rolloupe.tui.draw.numbers import listed, signed
 from rolloupe.tui.keys import FINDING_KEYS
