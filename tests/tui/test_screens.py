@@ -20,7 +20,7 @@ from rolloupe.index.run_indexer import RunIndexer
 from rolloupe.insight import findings as insight_findings
 from rolloupe.insight.findings import Finding, Prevalence, ReadingList, RunFindings, findings
 from rolloupe.insight.lint import lint
-from rolloupe.query.search.masks import mask_of
+from rolloupe.query.search.pattern import mask_of
 from rolloupe.questions import FindingQuery, LintQuery
 from rolloupe.record import Recorder
 from rolloupe.state import FindingAside, State, set_finding_aside

@@ -11,7 +11,6 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from rolloupe.formats import by_name
-from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog
 from rolloupe.index.execution import Executor, JobReply, most_submitted
 from rolloupe.index.features import share_of
@@ -19,7 +18,7 @@ from rolloupe.index.fingerprint import size_of
 from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.derived_values import about_of, derived_of, read_derived
 from rolloupe.index.segments.kind import BackfillJob, DerivedMeta, ScanShare, SegmentKind, Stage
-from rolloupe.index.segments.kinds import KINDS
+from rolloupe.index.segments.kinds import KINDS, Budget
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.index.token_stats.annotations import TokenAnnotations
 from rolloupe.model import Problem, RunInfo, RunLoss, Source

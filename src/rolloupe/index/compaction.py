@@ -12,12 +12,12 @@ from itertools import groupby
 from operator import is_
 from pathlib import Path
 
-from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import SUPERSEDED_S, Catalog
 from rolloupe.index.execution import Executor, PackJob
 from rolloupe.index.fingerprint import size_of, state_of
 from rolloupe.index.run_scheduler import CLOCK, Clock
 from rolloupe.index.segments.kind import SegmentMeta
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.pack import FOLDER, derived_path_of, members_of, path_of
 from rolloupe.index.snapshot import Pack, Segment, age_of
 

@@ -18,7 +18,6 @@ import msgspec
 from rolloupe.errors import NotFound, RolloupeError, words_of
 from rolloupe.formats import Discovery, Note, by_name, discover, discover_begun, distinct, listing_once, may_begin
 from rolloupe.formats.curve_files import check_named, hosts_of
-from rolloupe.index.budget import Budget
 from rolloupe.index.execution import SMALL_RUNS, Executor, OwnWork, ProcessExecutor, core_count
 from rolloupe.index.fingerprint import size_of
 from rolloupe.index.index_folders import (
@@ -33,6 +32,7 @@ from rolloupe.index.index_folders import (
 from rolloupe.index.run import OpenRun
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
 from rolloupe.index.scans import IndexServices, RunShard
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
 

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from rolloupe import text
 from rolloupe.formats import by_name
 from rolloupe.index import fingerprint, run_scheduler
-from rolloupe.index.budget import Budget
 from rolloupe.index.catalog import Catalog, Tail
 from rolloupe.index.execution import SMALL_RUNS, Executor, InlineExecutor, JobReply, OwnWork, ScanJob, most_submitted
 from rolloupe.index.segments.kind import has_other_texts
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.launches import RunLaunches
 from rolloupe.index.segments.parts import (
     GRID_BYTES,

@@ -15,9 +15,8 @@ from typing import TypeVar
 
 import msgspec
 
-from rolloupe.index.budget import Budget
 from rolloupe.index.run_scheduler import CLOCK, Clock
-from rolloupe.index.segments.kinds import BUDGETED
+from rolloupe.index.segments.kinds import BUDGETED, Budget
 from rolloupe.index.snapshot import Segment, age_of
 from rolloupe.storage import address, address_of, atomic
 from rolloupe.storage.remote.connection import ObjectVersion, ObstoreConnection, connection

@@ -1,9 +1,11 @@
-"""Judgements of a person: which samples to judge next, and whether the reward agrees."""
+"""Judgements of a person: which samples to judge next, whether the reward agrees, and pairs to prefer."""
 
 import hashlib
+import json
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,15 +13,15 @@ from msgspec import Struct
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from rolloupe import query
+from rolloupe import query, text
+from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.index import OpenRun, Piece, tag_column
 from rolloupe.insight.curves import ranks
 from rolloupe.insight.findings.trend import correctness_of, metrics_of
 from rolloupe.lru import Lru
-from rolloupe.model import JUDGEMENT, OWN_JUDGEMENT, Real
-from rolloupe.query import SampleItem, SampleQuery
-from rolloupe.query.filter.nodes import Missing, Not
-from rolloupe.query.filter.parser import conditions, quoted
+from rolloupe.model import JUDGEMENT, OWN_JUDGEMENT, Real, Texts
+from rolloupe.query import Reader, SampleItem, SampleQuery
+from rolloupe.query.filter.parser import Missing, Not, conditions, quoted
 from rolloupe.query.records import scope_of
 from rolloupe.query.samples.pages import GROUP, located_by_uid, located_named, sample_arrays
 from rolloupe.questions import AgreementQuery, JudgingQuery
@@ -276,3 +278,50 @@ def _wilson(right: int, of: int) -> tuple[float | None, float | None]:
     middle = (share + slack / 2) / (1 + slack)
     reach = Z_95 * math.sqrt(share * (1 - share) / of + slack / (4 * of)) / (1 + slack)
     return max(0.0, middle - reach), min(1.0, middle + reach)
+
+
+class PreferencePair(NamedTuple):
+    """A good and a bad answer to one prompt, with whole texts."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+    run: str
+    chosen_id: str
+    rejected_id: str
+    chosen_reward: float | None
+    rejected_reward: float | None
+
+
+def preference_pairs(run: OpenRun, scope: SampleQuery) -> Iterator[PreferencePair]:
+    """Yield every pair among the samples of a query, of a run with judgements, except of lost files."""
+    reader = Reader(run)
+    for items in by_prompt(query.every(run, judged(run, scope))):
+        if len({judgement_of(run, item) for item in items}) < 2:
+            continue
+        read = [(item, texts) for item in items if (texts := _texts(reader, item)) is not None]
+        good = [one for one in read if judgement_of(run, one[0]) == "good"]
+        bad = [one for one in read if judgement_of(run, one[0]) == "bad"]
+        for chosen, of_chosen in good:
+            for rejected, of_rejected in bad:
+                if of_chosen.prompt == of_rejected.prompt:
+                    yield PreferencePair(
+                        of_chosen.prompt, of_chosen.response, of_rejected.response, run.id,
+                        chosen.id, rejected.id, chosen.reward, rejected.reward,
+                    )  # fmt: skip
+
+
+def _texts(reader: Reader, item: SampleItem) -> Texts | None:
+    try:
+        return reader.texts(item.key)
+    except (NotFound, SourceChanged):
+        return None
+
+
+def pair_lines(pairs: Iterable[PreferencePair]) -> Iterator[bytes]:
+    """Yield pairs as lines of JSON; a reward that is not a number there is null."""
+    for pair in pairs:
+        record = pair._asdict()
+        for name in ("chosen_reward", "rejected_reward"):
+            record[name] = record[name] if record[name] is not None and abs(record[name]) < float("inf") else None
+        yield text.clean(json.dumps(record, ensure_ascii=False)).encode() + b"\n"

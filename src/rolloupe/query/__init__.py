@@ -10,10 +10,8 @@ from rolloupe.query.engine.database import prepare, save_memory
 from rolloupe.query.engine.names import has_column, kind_of, prompt_word, qualified, value_of, without_aliases
 from rolloupe.query.evals.grader import Judge, evals_bar, judges, wrong_answers
 from rolloupe.query.evals.scores import EvalSummary, PromptGrid, answers, evals, grid
-from rolloupe.query.filter.nodes import Condition, Filter
-from rolloupe.query.filter.parser import quoted
-from rolloupe.query.prompt_index import count_steps
-from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, prompt_hash_of, recurring, shared_prompts
+from rolloupe.query.filter.parser import Condition, Filter, quoted
+from rolloupe.query.prompts import PROMPT_SORTS, Recurrence, count_steps, prompt_hash_of, recurring, shared_prompts
 from rolloupe.query.records import (
     Discards,
     GroupSummary,
@@ -28,9 +26,9 @@ from rolloupe.query.records import (
     sample_key,
 )
 from rolloupe.query.run.columns import Catalogue, ColumnInfo, catalogue, usual_columns
-from rolloupe.query.run.metric_columns import CurveSource
 from rolloupe.query.run.problems import group_doubts, problem_count, problems, reward_doubts, text_rewards
 from rolloupe.query.run.trainer_files import (
+    CurveSource,
     MetricPoint,
     all_conversations,
     curve_sources,

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from rolloupe.errors import NotFound
 from rolloupe.model import JUDGEMENT, OWN_JUDGEMENT, Real, SampleKey
-from rolloupe.query.filter.nodes import Filter, leaves
+from rolloupe.query.filter.parser import Filter, leaves
 from rolloupe.questions import INT64, Query
 
 

@@ -17,7 +17,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleQuery, judgements_in
 from rolloupe.query.filter.parser import conditions
-from rolloupe.query.search.masks import mask_of
+from rolloupe.query.search.pattern import mask_of
 from rolloupe.server.downloads import Downloads
 from rolloupe.server.event_broadcaster import MAX_CLIENTS, EventBroadcaster
 from rolloupe.server.people import PERSON, Runs, VisibleRuns

@@ -15,7 +15,7 @@ from textual.theme import Theme
 from textual.widgets import Input
 
 from rolloupe.index import Library
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.tui.draw.ink import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
 from rolloupe.tui.keys import EarlyKeys, after_escape, aim, is_late
 from rolloupe.tui.run.questions import Questions

@@ -21,7 +21,7 @@ from rolloupe.model import AS_FOUND, Reading
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
-    from rolloupe.query.search.masks import Mask
+    from rolloupe.query.search.pattern import Mask
     from rolloupe.tui.app import FirstLook
 
 DEADLINE_S = 5.0
@@ -158,7 +158,7 @@ class Opener:
         keep_pandas_out()
         from rolloupe import query
         from rolloupe.index import LITTLE_WORK, IndexWork, Library, RunSearch
-        from rolloupe.query.search.masks import mask_of
+        from rolloupe.query.search.pattern import mask_of
         from rolloupe.state.scores import ScoreFiles
 
         choice = self._choice

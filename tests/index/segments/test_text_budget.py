@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from rolloupe.index import Library
-from rolloupe.index import budget as budget_module
-from rolloupe.index.budget import Budget
+from rolloupe.index.segments import kinds
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.texts import TEXT, text_of
 from tests.index.support import eventually, lines, opened, relax_run, row, row_count, settled
 
@@ -86,7 +86,7 @@ def test_where_nothing_fits_the_texts_of_a_run_are_looked_through_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each of 20,000 segments would otherwise cost a walk through the files of all."""
-    monkeypatch.setattr(budget_module, "LOOK_S", 1e9)
+    monkeypatch.setattr(kinds, "LOOK_S", 1e9)
     (tmp_path / "numbers.parquet").write_bytes(b"1")
     budget, asked = Budget(tmp_path, 1), list[int]()
 

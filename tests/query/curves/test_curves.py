@@ -15,8 +15,8 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
-from rolloupe.query.run import metric_columns, trainer_files
-from rolloupe.query.run.metric_columns import MetricTable
+from rolloupe.query.run import trainer_files
+from rolloupe.query.run.trainer_files import MetricTable
 from rolloupe.record import Recorder
 from tests.index.support import opened, row
 from tests.query.tokens.series_of_step import series_of_step
@@ -181,11 +181,11 @@ def test_trainer_metrics_are_read_once_for_each_change(
 def test_the_columns_of_a_log_are_kept_in_the_index(
     logged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(metric_columns, "LEAST_POINTS", 5000)
+    monkeypatch.setattr(trainer_files, "LEAST_POINTS", 5000)
     with opened(logged, tmp_path / "index") as library:
         (own,) = library.runs
         columns = trainer_files.metric_table(own)
-        (file,) = (tmp_path / "index").rglob(metric_columns.FILE)
+        (file,) = (tmp_path / "index").rglob(trainer_files.FILE)
 
         def kept() -> MetricTable:
             trainer_files.kept_tables.clear()

@@ -13,8 +13,20 @@ from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.query import SampleQuery
-from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Or, leaves
-from rolloupe.query.filter.parser import conditions, place_of, quoted
+from rolloupe.query.filter.parser import (
+    Among,
+    And,
+    Condition,
+    Filter,
+    HasToken,
+    Missing,
+    Not,
+    Or,
+    conditions,
+    leaves,
+    place_of,
+    quoted,
+)
 from tests.index.support import lines, opened, row
 from tests.thoroughness import each
 

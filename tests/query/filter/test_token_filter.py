@@ -11,8 +11,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun, compaction
 from rolloupe.index.segments import pack as packs
 from rolloupe.query import SampleQuery
-from rolloupe.query.filter.nodes import HasToken
-from rolloupe.query.filter.parser import conditions
+from rolloupe.query.filter.parser import HasToken, conditions
 from rolloupe.query.run.completion import complete
 from rolloupe.record import Recorder
 from tests.index.support import eventually, opened

@@ -20,8 +20,7 @@ from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveQuery, CurveSource
 from rolloupe.query.run import trainer_files
-from rolloupe.query.run.metric_columns import MetricTable
-from rolloupe.query.run.trainer_files import time_of
+from rolloupe.query.run.trainer_files import MetricTable, time_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.reading.trackers.test_trackers import record, scalar
 from tests.index.support import opened

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from rolloupe.errors import BadPattern, BadQuery, NotFound
 from rolloupe.index import Library, OpenRun
-from rolloupe.index.budget import Budget
+from rolloupe.index.segments.kinds import Budget
 from rolloupe.index.segments.texts import text_of
 from rolloupe.index.sources import PollTimes
 from rolloupe.model import SampleKey

@@ -19,8 +19,7 @@ from rolloupe.index import OpenRun, StepKey
 from rolloupe.index.token_stats import words
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleQuery, WordsOfSteps
-from rolloupe.query.filter.nodes import Condition, HasToken, Not
-from rolloupe.query.filter.parser import conditions
+from rolloupe.query.filter.parser import Condition, HasToken, Not, conditions
 from rolloupe.query.run.completion import complete
 from rolloupe.query.run_tokens.statistics import token_series_answer
 from rolloupe.query.run_tokens.words import TokenWord

@@ -18,13 +18,12 @@ from rolloupe.storage import own_place
 if TYPE_CHECKING:
     from rolloupe.api.lists import RunCheck
     from rolloupe.api.marks import Bookmark
-    from rolloupe.export.preferences import PreferencePair
     from rolloupe.export.report import WrittenReport
     from rolloupe.index import OpenRun
     from rolloupe.insight.brief import Brief
     from rolloupe.insight.findings import RunFindings
     from rolloupe.insight.gradient import RunGradient
-    from rolloupe.insight.judgements import Agreement
+    from rolloupe.insight.judgements import Agreement, PreferencePair
     from rolloupe.insight.lint import RunLint
     from rolloupe.insight.rescore import Rescored
     from rolloupe.insight.rescore.process import NamedGrader
@@ -254,7 +253,7 @@ class RunInsight(OpenedRun):
 
         Each has `prompt`, `chosen` and `rejected`, and the ids and rewards of both samples.
         """
-        from rolloupe.export.preferences import preference_pairs
+        from rolloupe.insight.judgements import preference_pairs
 
         return preference_pairs(self._judged(self.indexed()), sample_query(split=split))
 

@@ -162,7 +162,7 @@ def pairs(asked: PairOptions, place: RunPaths) -> int:
       rolloupe export pairs RUN_DIR -o pairs.jsonl  # For DPO and the like
       rolloupe export pairs RUN_DIR -o - | jq -r .chosen  # Only the good answers
     """
-    from rolloupe.export.preferences import pair_lines
+    from rolloupe.insight.judgements import pair_lines
 
     tell = complain if asked.output == "-" else printed
     with opened(place, state_dir=asked.state_dir) as runs:

@@ -168,7 +168,7 @@ def _samples(runs: "Runs", query: "SampleQuery") -> "Iterator[tuple[Run, SampleI
 
 def _say_unlike_page(runs: "Runs", query: "SampleQuery", shown: int, discarded: int) -> None:
     """Say how many of the samples the page lists apart, and which samples lack what the conditions name."""
-    from rolloupe.query.filter.nodes import leaves
+    from rolloupe.query.filter.parser import leaves
 
     if discarded and not any(getattr(one, "column", "") == "discarded" for one in leaves(query.where)):
         complain(f"Discarded: {discarded:,} of {shown:,}. 'discarded is null' leaves them out, as the page does.")

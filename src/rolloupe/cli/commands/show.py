@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rolloupe.api import Run, Runs
     from rolloupe.model import Sample, Turn
-    from rolloupe.query.search.masks import Mask
+    from rolloupe.query.search.pattern import Mask
 
 
 RANGE = re.compile(r"(?P<file>.+):(?P<start>\d{1,18})-(?P<stop>\d{1,18})", re.DOTALL)
@@ -89,7 +89,7 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
             facts = {"id": str(sample.key), "run": run.id, **to_builtins(sample, enc_hook=list)}
             tell_json(facts, indent=2)
             return
-        from rolloupe.query.search.masks import mask_of
+        from rolloupe.query.search.pattern import mask_of
 
         console = console_of(sys.stdout)
         for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None):

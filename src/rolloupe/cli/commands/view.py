@@ -50,7 +50,7 @@ def view(asked: ViewOptions, server: ViewerOptions, place: RunPaths) -> None:
         return
     mask_str = "" if asked.mask_str == tui.MASK else asked.mask_str  # the page folds these in any case
     if mask_str:
-        from rolloupe.query.search.masks import mask_of
+        from rolloupe.query.search.pattern import mask_of
 
         mask_of(mask_str)
     try:

@@ -22,8 +22,8 @@ from rolloupe.index.segments.columns import resolve, sql_type, token_column
 from rolloupe.query.engine.database import Question
 from rolloupe.query.engine.names import NUMBERS, column, is_annotated, is_number, is_real, is_within, reference, type_of
 from rolloupe.query.engine.relation import AnnotationOverlay, Column, quote
-from rolloupe.query.filter.nodes import Among, And, Condition, Filter, HasToken, Missing, Not, Value, leaves
-from rolloupe.query.filter.parser import conditions, pointing
+from rolloupe.query.filter import parser
+from rolloupe.query.filter.parser import Among, And, Condition, Filter, HasToken, Missing, Not, Value, leaves
 from rolloupe.query.records import SampleQuery
 
 FILE_ORDER = "source, ordinal, byte_start, part"
@@ -84,7 +84,7 @@ def compile_query(
     """
     by_group = is_one_step(query) if by_group is None else by_group
     way = "DESC" if query.descending else "ASC"
-    with pointing(query.typed):
+    with parser.pointing(query.typed):
         where = _where(snapshot, query)
         names = [*query_names(query, snapshot.metrics, snapshot.tags), *also]
         names += [] if query.trained is None else ["discarded"]
@@ -109,7 +109,7 @@ def compile_query(
 
 def matching(snapshot: Snapshot, where: str, names: Sequence[str] = ()) -> CompiledQuery:
     """Return the rows that match a filter, for a statement that also uses the columns in `names`. Raises `BadQuery`."""
-    filters = conditions(where)
+    filters = parser.conditions(where)
     terms = compile_query(snapshot, SampleQuery(where=filters, typed=where), by_group=False, also=names)
     if not filters:
         return terms._replace(own="")

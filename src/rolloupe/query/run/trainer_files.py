@@ -7,13 +7,16 @@ import re
 import threading
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
-from typing import NamedTuple
+from itertools import chain, groupby, pairwise
+from pathlib import Path
+from typing import NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from rolloupe import model
 from rolloupe.errors import NotFound
@@ -24,9 +27,109 @@ from rolloupe.formats.reading.trackers.curves import metric_rows as rows_by_step
 from rolloupe.index import OpenRun
 from rolloupe.lru import Lru
 from rolloupe.query.engine.names import is_asked, unknown
-from rolloupe.query.run.metric_columns import CurveSource, MetricColumn, MetricTable, read_columns, write_columns
 from rolloupe.questions import LandmarkQuery, MetricNameQuery
-from rolloupe.storage import file_state, is_folder
+from rolloupe.storage import atomic, file_state, is_folder
+
+FOLDER, FILE = "metrics", "columns.arrow"
+
+LEAST_POINTS = 50_000
+"""Logs with fewer points are read again."""
+
+MetricColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.float64]]
+"""Steps, ascending, and values."""
+
+Number = TypeVar("Number", np.int64, np.float64)
+
+_VERSION, _ABOUT = b"version", b"about"
+_SCHEMA = pa.schema({
+    "name": pa.large_string(),
+    "shared": pa.int64(),
+    "steps": pa.large_list(pa.int64()),
+    "values": pa.large_list(pa.float64()),
+})  # fmt: skip
+"""A row for the times, and one for each metric; `shared` is the row with the same steps, which are stored once."""
+
+
+class CurveSource(NamedTuple):
+    """Where curves of a run come from."""
+
+    kind: str  # the tracker that wrote it: `TensorBoard`, `trackio`,
+    path: str
+    run: str  # the name of the run there, if it has one
+    names: list[str]  # the metrics that it adds
+    step_name: str  # the metric that holds the trainer's step; empty: steps are as the tracker counts
+    note: str = ""  # a remark for people: the rows or metrics left out, and why
+    is_named: bool = False  # true if a person named it (`--metrics`): data left out of it is a problem
+
+
+class MetricTable(NamedTuple):
+    """The metrics of a run by name: steps, ascending, and values. A metric that no row with a step has is empty."""
+
+    columns: dict[str, MetricColumn]
+    times: MetricColumn  # when each step was logged, in seconds since 1970; steps without a time are left out
+    sources: Sequence[CurveSource] = ()  # the curves that trackers keep of the run, and which metrics they add
+    is_mapped: bool = False  # true if the numbers are in a file, which the system reads as needed
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        columns = [*self.columns.values(), self.times]
+        return 200 * len(columns) + (0 if self.is_mapped else sum(a.nbytes + b.nbytes for a, b in columns))
+
+    @property
+    def start_s(self) -> float | None:
+        """The earliest time of a step, in seconds since 1970; None without any."""
+        return float(self.times[1].min()) if len(self.times[1]) else None
+
+
+def read_columns(folder: Path, version: str) -> MetricTable | None:
+    """Map the columns in an index folder; None if they are missing, damaged or of another version."""
+    try:
+        with pa.memory_map(str(folder / FOLDER / FILE)) as file:
+            table = pa.ipc.open_file(file).read_all()
+        about = table.schema.metadata or {}
+        if about.get(_VERSION) != version.encode("utf-8", "surrogateescape") or not table.schema.equals(_SCHEMA):
+            return None
+        table.validate(full=True)
+        steps, values = _arrays(table["steps"], np.int64), _arrays(table["values"], np.float64)
+        times, *columns = [(steps[row], own) for row, own in zip(table["shared"].to_pylist(), values, strict=True)]
+        names = table["name"].to_pylist()[1:]
+        sources = msgspec.json.decode(about.get(_ABOUT, b"[]"), type=list[CurveSource])
+    except (OSError, pa.ArrowException, msgspec.MsgspecError, UnicodeError, TypeError, IndexError, ValueError):
+        return None
+    if any(len(steps) != len(values) for steps, values in (times, *columns)):
+        return None
+    return MetricTable(dict(zip(names, columns, strict=True)), times, sources, is_mapped=True)
+
+
+def write_columns(folder: Path, version: str, table: MetricTable) -> None:
+    """Write the columns, or replace older ones, if they are worth a file. Raises OSError.
+
+    Queries on many runs look at one metric of each: its columns alone come from the disk, and no log is read again.
+    """
+    if sum(len(values) for _, values in table.columns.values()) < LEAST_POINTS:
+        return
+    columns = [table.times, *table.columns.values()]
+    rows: dict[bytes, int] = {}
+    shared = [rows.setdefault(steps.tobytes(), row) for row, (steps, _) in enumerate(columns)]
+    none = np.zeros(0, np.int64)
+    own = [steps if shared[row] == row else none for row, (steps, _) in enumerate(columns)]
+    lists = [["", *table.columns], shared, own, [values for _, values in columns]]
+    about = {_VERSION: version.encode("utf-8", "surrogateescape"), _ABOUT: msgspec.json.encode(table.sources)}
+    stored = pa.table(lists, schema=_SCHEMA).replace_schema_metadata(about)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, stored.schema) as writer:
+        writer.write_table(stored)
+    (folder / FOLDER).mkdir(parents=True, exist_ok=True)
+    atomic.write(folder / FOLDER / FILE, memoryview(sink.getvalue()))
+
+
+def _arrays(column: pa.ChunkedArray, kind: type[Number]) -> list[NDArray[Number]]:
+    """Return the lists of a column as views."""
+    (chunk,) = column.chunks
+    offsets, flat = chunk.offsets.to_pylist(), np.asarray(chunk.values.to_numpy(), kind)
+    return [flat[start:stop] for start, stop in pairwise(offsets)]
+
 
 LATEST_S = 1e11  # larger numbers are not seconds since 1970: this is the year 5138
 NO_CURVES = "it holds no curves"

@@ -15,7 +15,7 @@ from rolloupe.errors import NotFound, RolloupeError
 from rolloupe.index import OpenRun
 from rolloupe.model import SampleKey, Turn
 from rolloupe.query.sample.load import GroupMember, annotation_places, group_members, read_sample
-from rolloupe.query.search.masks import NO_MASK, Mask
+from rolloupe.query.search.pattern import NO_MASK, Mask
 
 MOST = 64  # number of answers to read at a time
 ALL_CHARS = 16_000_000

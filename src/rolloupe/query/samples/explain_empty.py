@@ -9,7 +9,7 @@ from rolloupe.formats.token_texts import tokenizer_of
 from rolloupe.index import OpenRun
 from rolloupe.query.engine.compile import token_texts
 from rolloupe.query.engine.names import has_column, is_within, run_names, with_all_words
-from rolloupe.query.filter.nodes import Among, Condition, Filter, Missing, Not, leaves
+from rolloupe.query.filter.parser import Among, Condition, Filter, Missing, Not, leaves
 from rolloupe.query.records import SampleQuery
 from rolloupe.query.run_tokens.token_index import indexed
 from rolloupe.query.run_tokens.words import words_of_steps

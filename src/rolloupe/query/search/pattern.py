@@ -5,16 +5,20 @@ pattern the same way.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
 
 import numpy as np
 import pyarrow as pa
 import re2
 from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from rolloupe import text as texts
 from rolloupe.errors import BadPattern, BadQuery
+from rolloupe.model import Sample
+from rolloupe.tokens import Flags
 
 MAX_CHARS = 10_000
 MAX_PROGRAM = 50_000
@@ -30,7 +34,6 @@ WORD = r"\pL\pN\pM_"  # the characters of words
 ROLES = ("prompt", "response", "system", "user", "assistant", "tool")
 COLUMNS = ("prompt", "response")
 
-Mask = NDArray[np.bool_]
 Rows = NDArray[np.int64]  # numbers of rows of a piece
 Span = tuple[int, int]
 
@@ -88,7 +91,7 @@ class Pattern:
         pieces: list[str] = [] if self.query.regex else letters.findall(self.query.text)
         return max((piece.strip() for piece in pieces), key=len, default="").lower().encode()
 
-    def within(self, column: pa.Array) -> Mask:
+    def within(self, column: pa.Array) -> Flags:
         """Return which of some texts match."""
         has_edges = self.query.regex and _EDGES.search(self.query.text) is not None
         mask = _mask(column, self._plain) if has_edges else _mask_of_blocks(column, self._plain)
@@ -97,7 +100,7 @@ class Pattern:
             mask[places] = _mask(column.take(pa.array(places)), self._word)
         return mask
 
-    def possibly(self, column: pa.Array) -> Mask:
+    def possibly(self, column: pa.Array) -> Flags:
         """Return which texts may match in a piece of them, which may end before they do; texts of tool calls are
         escaped.
         """
@@ -144,7 +147,7 @@ _PLAIN_LETTERS = re.compile(r"[A-JL-RT-Za-jl-rt-z ]+")
 _UNESCAPED = re.compile(r"[\w ]*")
 
 
-def _mask(column: pa.Array, pattern: str) -> Mask:
+def _mask(column: pa.Array, pattern: str) -> Flags:
     import pyarrow.compute as pc
 
     try:
@@ -156,7 +159,7 @@ def _mask(column: pa.Array, pattern: str) -> Mask:
     return np.array((hits.fill_null(False) if hits.null_count else hits).to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _mask_of_blocks(column: pa.Array, pattern: str) -> Mask:
+def _mask_of_blocks(column: pa.Array, pattern: str) -> Flags:
     """Match short texts in blocks, for a pattern that does not depend on the ends of a text.
 
     The texts are adjacent in memory. A match in one of them is a match in the block, so only blocks with a match, which
@@ -222,3 +225,78 @@ def _bad(message: str, pattern: str) -> BadPattern:
                 unopened.append(match.start())
         place = opened[-1] if what == "missing )" else unopened[:2][-1]
     return BadPattern(f"cannot read the pattern at character {place + 1}: {reason}", place)
+
+
+SIGN = "*"
+WRITTEN = frozenset(("text", "think", "answer", "tool_result", "json"))
+
+
+class Mask:
+    """Masks texts; without a pattern, none."""
+
+    def __init__(self, pattern: Pattern | None = None) -> None:
+        self._pattern = pattern
+
+    def __call__(self, text: str) -> str:
+        """Return the masked text."""
+        return text if self._pattern is None else "".join(_pieces(text, list(self._pattern.places(text))))
+
+    def apply_to(self, sample: Sample) -> None:
+        """Mask the texts of a sample; `raw` keeps them as they were."""
+        if self._pattern is None:
+            return
+        sample.label = self(sample.label)
+        for turn in (*sample.turns, *sample.ref_turns):
+            for place, part in enumerate(turn.parts):
+                if part.kind in WRITTEN and (text := self(part.text)) != part.text:
+                    raw = part.text if part.raw is None else part.raw
+                    turn.parts[place] = replace(part, text=text, raw=raw)
+
+    def tokens(self, texts: Sequence[str]) -> list[str]:
+        """Return consecutive texts, with one sign in place of each text's part of a match."""
+        if self._pattern is None:
+            return list(texts)
+        shown, nth = list(texts), 0
+        ends = list(accumulate(map(len, texts)))
+        done = [0] * len(texts)  # letters of each text that are decided
+        kept: list[list[str]] = [[] for _ in texts]
+        for start, stop in self._pattern.places("".join(texts)):
+            while ends[nth] <= start:
+                nth += 1
+            last = nth
+            while True:
+                first = ends[last] - len(texts[last])
+                kept[last] += [texts[last][done[last] : max(0, start - first)], SIGN]
+                done[last] = min(len(texts[last]), stop - first)
+                shown[last] = "".join(kept[last]) + texts[last][done[last] :]
+                if ends[last] >= stop:
+                    break
+                last += 1
+            nth = last
+        return shown
+
+
+NO_MASK = Mask()
+
+
+def mask_of(expression: str) -> Mask:
+    """Return what masks a text; an empty expression masks nothing. Raises `BadPattern`.
+
+    The engine is that of the search, which takes time linear in the text for any expression.
+    """
+    if not expression:
+        return NO_MASK
+    return Mask(Pattern(TextQuery(text=expression, regex=True, case=True)))
+
+
+def _pieces(text: str, places: list[tuple[int, int]]) -> Iterator[str]:
+    at = number = 0
+    for nth, (start, stop) in enumerate(places):
+        if number == 0:
+            yield text[at:start]
+        number += 1
+        at = stop
+        if nth + 1 == len(places) or places[nth + 1][0] != stop:
+            yield SIGN if number == 1 else f"{SIGN}×{number}"
+            number = 0
+    yield text[at:]

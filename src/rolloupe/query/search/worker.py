@@ -21,8 +21,9 @@ from rolloupe.model import Locator, SampleKey, Turn
 from rolloupe.query.engine import database
 from rolloupe.query.engine.relation import PLACE, RowPlace
 from rolloupe.query.sample.load import read_sample
-from rolloupe.query.search.pattern import COLUMNS, Mask, Pattern, Rows, SearchStopped
+from rolloupe.query.search.pattern import COLUMNS, Pattern, Rows, SearchStopped
 from rolloupe.query.search.roles import Snippet, snippets_in, snippets_of
+from rolloupe.tokens import Flags
 
 MOMENT_S = 0.05  # target duration of a call; a single text that takes longer is searched in one call
 FIRST_BYTES = 256 * 1024  # amount of text for the first call, before its speed is known
@@ -111,9 +112,9 @@ class SearchWork:
             if len(self.notes) < MAX_NOTES:
                 self.notes[reason] = None
 
-    def mapped(self, look: Callable[[pa.Array], Mask], column: pa.Array) -> Mask:
+    def mapped(self, look: Callable[[pa.Array], Flags], column: pa.Array) -> Flags:
         """Apply `look` to a column of texts, a moment at a time. Raises `SearchStopped`."""
-        masks: list[Mask] = []
+        masks: list[Flags] = []
         first = 0
         while first < len(column) or not masks:
             self.check()
@@ -188,7 +189,7 @@ class SearchPart:
             columns = [column.take(pa.array(numbers - batch.first)) for column in columns]
         return BatchTexts(self, numbers, columns, len(batch), batch.is_scanned)
 
-    def look(self, texts: BatchTexts, masks: Sequence[Mask]) -> None:
+    def look(self, texts: BatchTexts, masks: Sequence[Flags]) -> None:
         """Count the matching rows, and keep those that are listed. Raises `SearchStopped`."""
         work, rows = self._work, list[FoundRow]()
         places = np.flatnonzero(np.logical_or.reduce(masks))
@@ -233,7 +234,7 @@ class SearchPart:
         """Return hits that were not taken yet."""
         return [self._hits.popleft() for _ in range(len(self._hits))]
 
-    def _row(self, texts: BatchTexts, masks: Sequence[Mask], place: int) -> FoundRow:
+    def _row(self, texts: BatchTexts, masks: Sequence[Flags], place: int) -> FoundRow:
         snippets: list[Snippet] = []
         more = False
         for name, column, mask in zip(self._names, texts.columns, masks, strict=True):

@@ -13,10 +13,9 @@ from rolloupe import export as tables
 from rolloupe import query
 from rolloupe.errors import BadQuery
 from rolloupe.export import report
-from rolloupe.export.preferences import pair_lines, preference_pairs
 from rolloupe.export.report import contents
 from rolloupe.index import OpenRun
-from rolloupe.insight.judgements import judged
+from rolloupe.insight.judgements import judged, pair_lines, preference_pairs
 from rolloupe.model import SampleKey
 from rolloupe.query import Group, SampleItem, SampleQuery
 from rolloupe.server import params, replies

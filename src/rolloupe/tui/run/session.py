@@ -16,8 +16,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query import SampleItem
 from rolloupe.query.engine.names import EVALS, is_asked
-from rolloupe.query.filter.nodes import Condition
-from rolloupe.query.filter.parser import conditions
+from rolloupe.query.filter.parser import Condition, conditions
 from rolloupe.state import State
 from rolloupe.state.records import MAX_EXCERPT_CHARS, Change, LocatedMark, SampleMark, marks_of
 from rolloupe.tui.draw.charts import thinned

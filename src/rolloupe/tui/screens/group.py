@@ -11,7 +11,7 @@ from textual.widget import Widget
 from rolloupe import query
 from rolloupe.model import SampleKey
 from rolloupe.query import GroupAnswer, SampleItem
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, padded, rule, safe
 from rolloupe.tui.draw.numbers import count, figure, score, signed
 from rolloupe.tui.keys import GROUP_KEYS

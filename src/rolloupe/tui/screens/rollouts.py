@@ -14,7 +14,7 @@ from textual.widget import Widget
 from rolloupe.index import Library
 from rolloupe.model import Sample, SampleKey
 from rolloupe.query.search import Hit
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.tui.draw.ink import Line
 from rolloupe.tui.draw.numbers import Scale
 from rolloupe.tui.keys import EVERY_KEY, KEYS, SIDE_KEYS, actions_of

@@ -9,7 +9,7 @@ from textual.containers import Vertical
 
 from rolloupe.model import KNOWN
 from rolloupe.query import Group, GroupPage, SampleItem, SamplePage
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.tui.draw.charts import BLOCKS, MISSING
 from rolloupe.tui.draw.ink import ACCENT, DIM, GHOST, PLAIN, STRONG, WARN, Line, ends, padded, safe
 from rolloupe.tui.draw.numbers import Scale, count, narrow, score, words_of

@@ -10,7 +10,7 @@ from rich.cells import cell_len
 
 from rolloupe.model import Sample, Turn
 from rolloupe.query import policy
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.text import read_parts
 from rolloupe.text.visible import visible
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline, thinned

@@ -14,7 +14,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.model import Sample
 from rolloupe.query import TokenPage, TokenUpdate
-from rolloupe.query.search.masks import Mask
+from rolloupe.query.search.pattern import Mask
 from rolloupe.text.visible import visible_line
 from rolloupe.tokens import Floats, Scale
 from rolloupe.tui.draw.ink import ACCENT, DIM, PLAIN, STRONG, Ink, Line, cut, joined, safe, width_of

@@ -10,7 +10,7 @@ import pytest
 
 from rolloupe import query
 from rolloupe.index import OpenRun
-from rolloupe.query import prompt_index
+from rolloupe.query import prompts
 from rolloupe.query.engine import database
 from rolloupe.record import Recorder
 from rolloupe.record.folder import own_launches
@@ -55,7 +55,7 @@ def test_a_run_that_grows_is_read_once(tmp_path: Path, monkeypatch: pytest.Monke
 @pytest.fixture
 def many_prompts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[OpenRun, int]]:
     """A run with more prompts than a sample waits for, and the hash of one."""
-    monkeypatch.setattr(prompt_index, "QUICK_ROWS", 1)
+    monkeypatch.setattr(prompts, "QUICK_ROWS", 1)
     write(relax_run(tmp_path / "run", steps=0), 0, "Why?", "Who?")
     with opened(tmp_path / "run", tmp_path / "index") as library:
         run = library.runs[0]
@@ -70,7 +70,7 @@ def test_a_sample_does_not_wait_for_many_prompts(many_prompts: tuple[OpenRun, in
 
 
 def test_small_pieces_are_merged_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(prompt_index, "MOST_CHUNKS", 2)
+    monkeypatch.setattr(prompts, "MOST_CHUNKS", 2)
     train = relax_run(tmp_path / "run", steps=0)
     write(train, 0, "Why?", "Who?")
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
@@ -114,10 +114,10 @@ def test_a_sample_does_not_wait_for_a_scan(many_prompts: tuple[OpenRun, int], mo
 def test_a_resumed_run_is_read_once_and_its_older_rows_do_not_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for prompts in (("Why?", "Why?", "Who?"), ("Who?", "Why?")):  # the second launch begins at step 1
+    for asked in (("Why?", "Why?", "Who?"), ("Who?", "Why?")):  # the second launch begins at step 1
         own_launches.clear()  # as another process would
         with Recorder(tmp_path / "run", code=None) as recorder:
-            for step, prompt in enumerate(prompts, 3 - len(prompts)):
+            for step, prompt in enumerate(asked, 3 - len(asked)):
                 recorder.sample(step=step, group="0", index=0, prompt=prompt, response="!", reward=1)
     with opened(tmp_path / "run", tmp_path / "index", follow=True) as library:
         run = library.runs[0]
