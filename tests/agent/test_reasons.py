@@ -1,7 +1,7 @@
 """Why each sample of a finding is there, in words."""
 
 from rolloupe.insight.findings import Finding, ReadingList
-from rolloupe.insight.findings.records import Prevalence
+from rolloupe.insight.findings.trend import Prevalence
 from rolloupe.mcp.tools.insight import reasons
 
 SAMPLES = ReadingList([("a", "b")], "c", "d")

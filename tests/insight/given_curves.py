@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from rolloupe.insight import Alarm, History, RunCurves
-from rolloupe.query.curves.records import STATS
+from rolloupe.query.curves.points import STATS
 
 Key = tuple[str, str, str, str]
 

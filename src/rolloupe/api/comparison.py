@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rolloupe.insight.comparison import RewardComparison
     from rolloupe.query import CurveQuery
-    from rolloupe.query.curves.records import Floats, Ints
+    from rolloupe.query.curves.points import Floats, Ints
 
 SHOWN_KEYS = 50
 COLUMNS = {"step": "steps", "mean": "mean", "std": "std", "min": "min", "max": "max", "count": "counts"}

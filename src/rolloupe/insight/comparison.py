@@ -21,7 +21,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight.curves import counted, scale_of
 from rolloupe.model import LARGEST, Real
-from rolloupe.query.curves.records import Ints
+from rolloupe.query.curves.points import Ints
 from rolloupe.query.engine.names import is_asked
 from rolloupe.query.prompts import PromptMeans, prompt_means
 from rolloupe.tokens import Floats

@@ -4,7 +4,7 @@ from rolloupe.formats.reading.files import listing_once
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue, curve_name, named_curve
 from rolloupe.query.curves.curve import LEAST_POINTS, Range, check_curve, curve, curves
 from rolloupe.query.curves.distribution import Distribution, distribution
-from rolloupe.query.curves.records import Curve, CurveOptions, CurveQuery
+from rolloupe.query.curves.points import Curve, CurveOptions, CurveQuery
 from rolloupe.query.engine.compile import Progress, watched
 from rolloupe.query.engine.database import prepare, save_memory
 from rolloupe.query.engine.names import has_column, kind_of, prompt_word, qualified, value_of, without_aliases

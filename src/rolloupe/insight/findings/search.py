@@ -22,9 +22,8 @@ from rolloupe.insight.curves import counted
 from rolloupe.insight.findings import selection
 from rolloupe.insight.findings import trend as trends
 from rolloupe.insight.findings.phrase import ALIKE, RELATED, Wording, phrases_in, wording_of, words_to_read
-from rolloupe.insight.findings.records import CLASSES, Finding, FindingClass, ReadingList, RunFindings
 from rolloupe.insight.findings.selection import TYPICAL_SHARE, FeatureMatrix
-from rolloupe.insight.findings.trend import NEARLY_ALL, Trend
+from rolloupe.insight.findings.trend import CLASSES, NEARLY_ALL, Finding, FindingClass, ReadingList, RunFindings, Trend
 from rolloupe.query import run_features, text_rewards
 from rolloupe.query.run_features import LEAST_GROUPS, FeatureWindow
 from rolloupe.questions import FindingQuery, PartQuery

@@ -12,7 +12,7 @@ from msgspec import Meta, to_builtins
 
 from rolloupe.api.arguments import sample_query
 from rolloupe.errors import BadQuery, NotFound
-from rolloupe.insight.findings.records import MEANINGS
+from rolloupe.insight.findings.trend import MEANINGS
 from rolloupe.mcp.answer import BINS, Page, bounds_of, start_of
 from rolloupe.mcp.tools.base import Facts, RunArguments, asks, run_of, split_of, tool
 from rolloupe.questions import FirstStep, LastStep, UsualSplit

@@ -11,12 +11,13 @@ from rolloupe.query.curves.points import (
     GROUP_SHARES,
     STATUSES,
     ZERO_ADVANTAGE,
+    CurveOptions,
+    CurveQuery,
     correlations,
     group_counts,
     outcomes,
     share_counts,
 )
-from rolloupe.query.curves.records import CurveOptions, CurveQuery
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.grader import evaluations, judge_of
 from rolloupe.query.evals.scores import eval_summary

@@ -19,8 +19,7 @@ from rolloupe.errors import BadQuery
 from rolloupe.formats.reading.files import listing_once
 from rolloupe.index import OpenRun
 from rolloupe.model import LARGEST
-from rolloupe.query.curves.points import points_of
-from rolloupe.query.curves.records import BANDS, STATS, Curve, CurveQuery, Floats, Ints
+from rolloupe.query.curves.points import BANDS, STATS, Curve, CurveQuery, Floats, Ints, points_of
 from rolloupe.query.engine.names import unknown
 from rolloupe.query.evals.scores import MAX_K
 from rolloupe.query.run.trainer_files import metric_table

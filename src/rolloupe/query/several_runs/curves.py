@@ -20,7 +20,7 @@ from rolloupe.lru import Lru
 from rolloupe.model import Real
 from rolloupe.query.curves.catalogue import CurveEntry, curve_catalogue
 from rolloupe.query.curves.curve import ALL_STEPS, Range, average, check_curve, check_range, curve, cut, whole_curve
-from rolloupe.query.curves.records import Curve, CurveQuery, Floats, Ints
+from rolloupe.query.curves.points import Curve, CurveQuery, Floats, Ints
 from rolloupe.query.run.trainer_files import trainer_version
 
 T = TypeVar("T")

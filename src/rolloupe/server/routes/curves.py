@@ -15,7 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.insight.comparison import RewardComparison, compare_rewards, sides_of
 from rolloupe.query import Curve, CurveEntry, CurveQuery, SampleQuery
-from rolloupe.query.curves.records import BANDS, STATS, Floats
+from rolloupe.query.curves.points import BANDS, STATS, Floats
 from rolloupe.query.filter.parser import conditions
 from rolloupe.questions import INT64
 from rolloupe.server import params, people
