@@ -70,6 +70,7 @@ LAYOUT = 22
 
 NUMBERS = SegmentKind("numbers", 12, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
+"""Raise their versions when rows of samples, or of files beside them, are read in another way or get a column."""
 
 PACK = ".pack.parquet"
 """The ending of a pack's file name."""
