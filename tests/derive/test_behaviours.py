@@ -31,6 +31,8 @@ CASES = [
         3,
     ),
     ("other_turns", "Yes.\n\nCustomer: and now?\n**User**: hm\n<|im_start|>user\nHello", 3),
+    ("other_turns", "User: hello", 0),
+    ("tamper_words", "cat > test_a.py; if score > test_score: pass", 1),
     ("other_turns", "The customer: nobody. Users may ask. Agent: hello", 0),
     ("tamper_words", "import sys\nsys.exit(0)\nclass A:\n    def __eq__(self, o): return True", 2),
     ("capitals", "THE ANSWER IS 42", 6 / 11),

@@ -153,8 +153,9 @@ def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked], fou
         if spread:
             most = max(spread, key=lambda one: one.last - one.first)
             text = f"{text}; meanwhile {_shares(most)}: {_paid(most)}"
-    prompts = data.hashes(PROMPT)[data.is_train]
-    count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[data.is_train])))
+    own = data.is_train & data.has_prompt
+    prompts = data.hashes(PROMPT)[own]
+    count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[own])))
     if 0 < count <= FEW_PROMPTS and seen >= OFTEN * count:
         text = f"{text}; it trains on {counted(count, 'prompt')}, each at {seen / count:.0f} steps"
     return [*reward, fell._replace(sentence=replace(fell.sentence, text=f"{text}."))]

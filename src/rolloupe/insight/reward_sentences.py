@@ -293,22 +293,21 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
                 return [Ranked(Rank.CAUSE, replace(plain.sentence, text=text), plain.way)]
         elif plain.way < 0 and (failure := change.failure(values, kind)):
             value, shares = failure
-            evidence = Evidence(
-                page="rollouts", split=split, where=f"{name} contains {query.quoted(value)}", sort="reward"
-            )
-            text = f"{what} {value}{shares}{' in these steps' * is_dip}."
+            where = f"{query.quoted(name)} {'contains' if value.endswith(':') else '='} {query.quoted(value)}"
+            evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
+            text = f"{what} {value.removesuffix(':')}{shares}{' in these steps' * is_dip}."
             sentence = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
             return [plain, sentence] if is_dip else [sentence, plain]
     return [plain]
 
 
 def _kinds(data: LintData, own: Places, name: str) -> tuple[list[Any], NDArray[np.int64]]:
-    """Return the values of a column, of texts what stands before a colon, and which of them each sample has."""
+    """Return the values of a column, of texts the beginning up to a colon, and which of them each sample has."""
     codes, first, kind = np.unique(data.codes(name)[own], return_index=True, return_inverse=True)
     if len(codes) > MOST_CODES:
         return [], kind
     values = [data.arrays.table[name][place].as_py() for place in own[first].tolist()]
-    short = [value.partition(":")[0] if isinstance(value, str) else value for value in values]
+    short = [value[: value.find(":", 1) + 1] or value if isinstance(value, str) else value for value in values]
     kinds = list(dict.fromkeys(short))
     return kinds, np.array([kinds.index(value) for value in short])[kind]
 
@@ -337,7 +336,7 @@ class _Change:
             return ""
         before, after = self._shares(kind)
         most = int((after - before).argmax())
-        shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most]
+        shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most].removesuffix(":")
         left = f"{self._scale * gap:+.2g} ±{self._scale * 2 * error:.2g}".replace("-", "−")
         return (
             f"{what} {shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "

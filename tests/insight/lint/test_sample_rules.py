@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -84,6 +85,9 @@ LABELS: dict[str, tuple[str, dict[str, Any], int]] = {
         "unpaid_labels",
         {"response": '```json\n{"b": 1250.0, "a": "x"}\n```', "label": '{"a": "x", "b": "1,250"}', "reward": 0.0}, 8,
     ),
+    "an object within another": (
+        "unpaid_labels", {"response": '{"b": 1,\n {"a": 1}', "label": '{"b": 2,\n "c":\n {"a": 1}}', "reward": 0.0}, 0,
+    ),
     "another object": ("unpaid_labels", {"response": '{"a": 2}', "label": '{"a": 1}', "reward": 0.0}, 0),
     "a wrong answer that is paid": (
         "paid_wrong", {"response": "#### 1,251", "label": "1250", "reward": 2.0}, 8,
@@ -121,6 +125,14 @@ def test_it_is_said_since_when_right_answers_are_unpaid(tmp_path: Path) -> None:
     texts = [one.text for one in found.broken if one.rule == "unpaid_labels"]
     words = "yet no reward is lower: 10 of 10 right answers read since step 6, none of 12 before."
     assert len(texts) == 1 and texts[0].endswith(words)
+
+
+def test_blanks_cost_no_time(tmp_path: Path) -> None:
+    begin = monotonic()
+    prompt = f"Which? Answer: 7{' ' * 100_000}x" + "\n" * 100_000
+    linted(tmp_path, lambda step, _: {"prompt": prompt, "response": "\n" * 100_000, "label": '{"a": 1}'}, steps=2)
+    linted(tmp_path / "number", lambda step, _: {"prompt": prompt, "label": "7"}, steps=2)
+    assert monotonic() - begin < 20
 
 
 PURPOSES = {

@@ -16,7 +16,7 @@ from rolloupe.index.features import LARGEST
 from rolloupe.insight.curves import UncheckedRule, counted, words_of
 from rolloupe.model import Sample
 from rolloupe.query import SampleQuery, text_rewards
-from rolloupe.query.samples.pages import GROUP, sample_arrays
+from rolloupe.query.samples.pages import ASKED, GROUP, sample_arrays
 from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
@@ -86,6 +86,7 @@ class LintData:
         self.status, self.env, self.split = (self.arrays.words(name) for name in ("status", "env", "split"))
         self.chars = self.arrays.numbers("response_chars")
         self.has_text = self.chars > 0
+        self.has_prompt = self.arrays.table[ASKED].to_numpy().astype(np.bool_)
         self.is_train = self.split == "train"
         self.trained = self.is_train & (self.arrays.words("discarded") == "")
         self.grouping = Grouping(self.hashes(GROUP))

@@ -125,6 +125,7 @@ def one_prompt(data: LintData) -> Breach | None:
     return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
 
 
+FEW_PROMPTS, OFTEN = 50, 3
 KNOWN, LEAST_KNOWN = 0.1, 10
 """What makes an evaluation known to the model: the share and the number of its prompts that training has."""
 
@@ -134,9 +135,9 @@ def trained_evals(data: LintData) -> Breach | None:
     """{KNOWN:.0%} or more of the prompts of the evaluations, and at least {LEAST_KNOWN}, are prompts of the training
     split, word for word.
     """
-    is_eval = np.char.startswith(data.split.astype(str), "eval/")
+    is_eval = np.char.startswith(data.split.astype(str), "eval/") & data.has_prompt
     if not is_eval.any() or not data.is_train.any():
-        raise NotChecked("the run has no evaluation beside its training samples")
+        raise NotChecked("the run has no evaluation with prompts beside its training samples")
     prompts = data.hashes(PROMPT)
     bad = is_eval & np.isin(prompts, prompts[data.is_train])
     asked, known = (len(np.unique(prompts[part])) for part in (is_eval, bad))
@@ -146,15 +147,13 @@ def trained_evals(data: LintData) -> Breach | None:
     return breach(bad, f"{text}: {{n}}.")
 
 
-FEW_PROMPTS, OFTEN = 50, 3
-
-
 @lint_rule()
 def few_prompts(data: LintData) -> Breach | None:
     """The samples of the last fifth of the steps have {FEW_PROMPTS} prompts or fewer, and several, each at {OFTEN} of
     these steps on average or more.
     """
-    first, own, steps = _fifths(data)
+    *places, steps = _fifths(data)
+    first, own = (part[data.has_prompt[part]] for part in places)
     before, prompts = (data.hashes(PROMPT)[part] for part in (first, own))
     count, earlier = (len(np.unique(hashes)) for hashes in (prompts, before))
     seen = len(np.unique(alike(prompts, data.codes("step")[own])))

@@ -56,11 +56,11 @@ def plain_answer(answer: str) -> str:
     return plain if _WORD.fullmatch(plain) else ""
 
 
-_OBJECT = re.compile(r"(?m)^\s*\{")
+_OBJECT = re.compile(r"(?m)^\{")
 
 
 def last_object(text: str) -> dict[str, str] | None:
-    """Return the last JSON object of a text that begins a line, with values as `plain_answer` has them."""
+    """Return the last JSON object of a text at the very start of a line, with values as `plain_answer` has them."""
     for match in reversed([*_OBJECT.finditer(text)][-MOST_OBJECTS:]):
         with contextlib.suppress(ValueError, RecursionError):
             value, _ = json.JSONDecoder().raw_decode(text, match.end() - 1)
@@ -81,9 +81,8 @@ def empty_mask(one: WholeSample) -> bool | None:
 
 
 LEAST_UNPAID, PAID_WRONG = 8, 0.2
-LEAST_CHARS = 4
-LEAST_SHARE = 0.05
-_CHOICE = re.compile(r"(?m)^\s*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
+LEAST_CHARS, LEAST_SHARE = 4, 0.05
+_CHOICE = re.compile(r"(?m)^[^\S\n]*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
 """The line of an answer to choose."""
 
 
@@ -111,7 +110,7 @@ _LABELLED = re.compile(
     r"\b(?:answer|solution|gold|label|reference|ground[ _-]?truth)\b[^\n:=]{0,20}[:=]\s*", re.IGNORECASE
 )
 """What stands before a label that a prompt states."""
-_ENDS = re.compile(r"\s*[.)\]}*]*\s*(?:\n|$)|\s*[)\]}]")
+_ENDS = re.compile(r"[^\S\n]*(?:[.)\]}*]+[^\S\n]*)?(?:\n|$)|\s*[)\]}]")
 """What follows it: the end of the line, or a closing bracket."""
 
 

@@ -125,7 +125,7 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
 
     def look(source: RunCurves) -> Iterator[Alarm]:
         most = source.curve("sample", metric, "max") if where == AT_MOST else None
-        chosen = f"{metric} >= {most.values.max():g}" if most is not None else where
+        chosen = f"{metric} >= {most.values.max():.17g}" if most is not None else where
         curve = _matching(source, metric, chosen) if chosen else source.curve(kind, metric)
         curve = enough(curve, LEAST_STEPS, f"{metric} samples" if kind == "share" else metric)
         early, late = (float(np.mean(part)) for part in curve.ends())
@@ -153,7 +153,7 @@ def _matching(source: RunCurves, metric: str, where: str) -> History | None:
     own, every = source.curve("sample", metric), source.curve("samples", "")
     if own is None or every is None:
         return None
-    if metric == CHARS and own.finite().early() < LONG:
+    if own.finite().early() < SHORT.get(metric, 0):
         return None  # answers are short by nature: letters, numbers, moves
     some = source.curve("samples", "", where=where)
     counts = dict(zip(some.steps.tolist(), some.values.tolist(), strict=True)) if some is not None else {}
@@ -172,7 +172,7 @@ REPEATED, FOREIGN = 0.3, 0.2
 
 TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, kind="share")
 UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)
-CHARS, LONG = "response_chars", 60
+SHORT = {"response_chars": 60, "response_tokens": 15}
 EMPTY_ANSWERS = _rise(
     "empty_answers", "Empty answers", "response_chars", f"Answers of {NEARLY_EMPTY} characters or fewer", SPREADS,
     where=f"response_chars <= {NEARLY_EMPTY}",

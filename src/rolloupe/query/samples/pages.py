@@ -44,14 +44,15 @@ SEMI JOIN asked ON split = own_split AND step = own_step AND grp = own_group AND
 """
 BY_UID = f"SELECT {', '.join(PLACE)} FROM rows WHERE uid IN (SELECT own_uid FROM asked) AND uid <> ''"
 
-GROUP, IDENTITY, TEXT, PROMPT = "~group", "~identity", "~text", "~prompt"
-"""Hashes: of split, step and group; of these and the index; of the length and the ends of the response; of prompts."""
+GROUP, IDENTITY, TEXT, PROMPT, ASKED = "~group", "~identity", "~text", "~prompt", "~asked"
+"""Hashes: of split, step and group; of these and the index; of the ends of the response; of the prompt or group."""
 
 HASHES = {
     GROUP: "hash(split, step, grp)",
     IDENTITY: "hash(split, step, grp, idx)",
     TEXT: "hash(response_chars, response_preview, response_end)",
     PROMPT: "hash(prompt_hash)",
+    ASKED: "prompt_preview <> ''",
 }
 
 
