@@ -51,17 +51,17 @@ def test_a_rule_can_be_left_out_and_an_unknown_one_is_refused(broken: Path) -> N
     done = rolloupe("check", broken, "--without", "not_finite")
     assert (done.code, done.err) == (0, "") and "Nothing stands out" in done.out
     done = rolloupe("check", broken, "--without", "nan")
-    assert done.code == 2 and "No rule 'nan'; there are: discarded_rise" in done.err
+    assert done.code == 2 and "No rule 'nan'; there are: cut_at_limit" in done.err
     assert "not_finite (error): a metric of the update" in rolloupe("check", broken, "--rules").out
 
 
 def test_a_rule_is_switched_off_with_a_reason_until_it_is_switched_on(broken: Path, tmp_path: Path) -> None:
     state = ("--state-dir", tmp_path / "state")
     done = rolloupe("check", broken, "--off", "not_finite", "--because", "a known step", *state)
-    assert done.code == 0 and "Nothing stands out: 7 rules looked at the curves; 16 could not" in done.out
+    assert done.code == 0 and "Nothing stands out: 10 rules looked at the curves; 17 could not" in done.out
     for _ in range(2):
         done = rolloupe("check", broken, "--json", *state)
-        assert done.code == 0 and all("unchecked" in one for one in done.lines) and len(done.lines) == 16
+        assert done.code == 0 and all("unchecked" in one for one in done.lines) and len(done.lines) == 17
         assert "Switched off for run: not_finite, because a known step." in done.err
     assert rolloupe("check", broken).code == 1, "another person's folder"
     done = rolloupe("check", broken, "--on", "not_finite", *state)
@@ -85,7 +85,7 @@ def test_a_rule_is_switched_off_with_a_reason_alone_and_for_runs_that_are_named(
     done = rolloupe("check", tmp_path / "runs", "--run", "one", "--off", "not_finite", "--because", "why", *state)
     assert (done.code, done.err) == (0, "Switched off for one: not_finite, because why.\n")
     done = rolloupe("check", tmp_path / "runs", *state)
-    assert done.code == 1 and "two: NaN or infinite" in done.out and "one: nothing stands out: 7 rules" in done.out
+    assert done.code == 1 and "two: NaN or infinite" in done.out and "one: nothing stands out: 10 rules" in done.out
     both = (tmp_path / "runs/one", tmp_path / "runs/two")
     done = rolloupe("check", *both, "--off", "lost_samples", "--because", "small", *state)
     assert done.err.count("lost_samples") == 2
