@@ -245,6 +245,17 @@ def test_prompts_that_nobody_wrote_down_are_not_compared(tmp_path: Path) -> None
     assert not {one.rule for one in found.broken} & {"trained_evals", "few_prompts"}
 
 
+def test_prompts_without_a_tag_explain_a_fall(tmp_path: Path) -> None:
+    def grouped(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+        is_easy = random.random() < 0.9 - 0.8 * step / 40
+        for sample in samples:
+            correct = float(random.random() < (0.8 if is_easy else 0.2))
+            sample |= {"reward": correct, "metrics": {}, "tags": {"level": "easy"} if is_easy else {}}
+
+    first, *_ = brief_of(write(tmp_path / "run", 1, grouped=grouped), tmp_path / "index").sentences
+    assert "because the prompts changed: `level` no value makes up" in first.text, first.text
+
+
 def test_what_siblings_earn_in_a_group_is_no_change_of_the_prompts(tmp_path: Path) -> None:
     def grouped(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
         for sample in samples:

@@ -19,13 +19,12 @@ from rolloupe.insight.curves import BEST, RunCurves, counted, scale_of, windows_
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.findings.phrase import says_something
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
-from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint, alike
+from rolloupe.insight.lint.rule import BrokenRule, LintData, RunLint
 from rolloupe.insight.lint.search import EVERYTHING, broken_rules
 from rolloupe.insight.reward_components.fit import parts_of
 from rolloupe.insight.reward_sentences import BriefSentence, Evidence, Rank, Ranked, change_of, figure, percent
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer, graded_deviation, paired_change
-from rolloupe.query.samples.pages import PROMPT
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery
 
 MOST = 3
@@ -153,9 +152,7 @@ def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked], fou
         if spread:
             most = max(spread, key=lambda one: one.last - one.first)
             text = f"{text}; meanwhile {_shares(most)}: {_paid(most)}"
-    own = data.is_train & data.has_prompt
-    prompts = data.hashes(PROMPT)[own]
-    count, seen = len(np.unique(prompts)), len(np.unique(alike(prompts, data.step[own])))
+    count, seen = data.prompts(data.is_train)
     if 0 < count <= FEW_PROMPTS and seen >= OFTEN * count:
         text = f"{text}; it trains on {counted(count, 'prompt')}, each at {seen / count:.0f} steps"
     return [*reward, fell._replace(sentence=replace(fell.sentence, text=f"{text}."))]
@@ -220,10 +217,8 @@ def _paid_for(split: str, found: Sequence[Finding], least: float) -> Iterator[Ra
     """
     kinds = [*VERDICTS]
     paid = (one for one in found if one.kind in kinds and says_something(one.phrase) and _spreads(one))
-    gains = ((one, _gain(one)) for one in paid if one.effect > 0)
-    several = [(one, gain) for one, gain in gains if gain >= least]
-    suspects = [one for one, gain in sorted(several, key=lambda pair: (kinds.index(pair[0].kind), -pair[1]))]
-    for finding in suspects[:1]:
+    suspects = [one for one in paid if one.effect > 0 and _gain(one) >= least]
+    for finding in sorted(suspects, key=lambda one: (kinds.index(one.kind), -_gain(one)))[:1]:
         rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
         verdict = VERDICTS[finding.kind]
         if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
@@ -307,16 +302,15 @@ def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> It
     causes = sorted((one for one in raised if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
     errors = [one for one in raised if (one.rule.severity == "error" or one.rule.name in CHEATS) and one not in causes]
     hints = [one for one in raised if one not in causes and one not in errors]
-    for rule, alarm in [*causes[:2], *errors[:1], *hints[:1]]:
+    cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
+    hint = Rank.HINT if is_first else Rank.REST
+    ranked = ((cause, causes[:2]), (Rank.ERROR, errors[:1]), (hint, hints[:1]))
+    for rank, alarm in ((rank, one.alarm) for rank, several in ranked for one in several):
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
             descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),
         )  # fmt: skip
         text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
-        hint = Rank.HINT if is_first else Rank.REST
-        cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
-        is_error = rule.severity == "error" or rule.name in CHEATS
-        rank = cause if rule.name in CAUSES else Rank.ERROR if is_error else hint
         yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
 
 

@@ -203,9 +203,8 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
     numbers, means = [step.step for step in known], _means_of(known)
     counts = np.array([step.reward.count for step in known], float)
     spreads = np.array([step.reward.std or 0.0 for step in known])
-    spreads[spreads == 0] = (
-        sqrt(float(np.average((spreads / (scale := scale_of(spreads))) ** 2, weights=counts))) * scale
-    )
+    scale = scale_of(spreads)
+    spreads[spreads == 0] = scale * sqrt(np.average((spreads / scale) ** 2, weights=counts))
     windows = windows_of(numbers, means, counts, spreads)
     (early, late), best = windows.ends, windows.best
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
@@ -272,13 +271,15 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
     """Return a sentence about a change of the reward with the other prompts that explain it, or beside one about a
     value that comes with a fall or a dip, and earns clearly less than the others of the same steps.
     """
+    if not plain.way or plain.sentence.steps is None:
+        return [plain]
     own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
     step = data.step[own]
     steps = np.unique(step)
-    if not plain.way or plain.sentence.steps is None or len(steps) < LEAST_STEPS:
+    if len(steps) < LEAST_STEPS:
         return [plain]
     early, late = step < steps[len(steps) // 5], step >= steps[-(len(steps) // 5)]
-    if is_dip := plain.rank == Rank.CAUSE:
+    if is_dip := plain.rank == Rank.CAUSE:  # no other change has this rank before it is explained
         late = (step >= plain.sentence.steps[0]) & (step <= plain.sentence.steps[1])
         early = ~late
     change = _Change(data, own, early, late)
@@ -336,7 +337,8 @@ class _Change:
             return ""
         before, after = self._shares(kind)
         most = int((after - before).argmax())
-        shown = f"{values[most]:g}" if isinstance(values[most], float) else values[most].removesuffix(":")
+        value = "no value" if values[most] is None else values[most]
+        shown = f"{value:g}" if isinstance(value, float) else value.removesuffix(":")
         left = f"{self._scale * gap:+.2g} ±{self._scale * 2 * error:.2g}".replace("-", "−")
         return (
             f"{what} {shown} makes up {before[most]:.0%} → {after[most]:.0%} of them, and within one {what} "

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from time import monotonic
+from time import process_time
 from typing import Any
 
 import pytest
@@ -128,11 +128,11 @@ def test_it_is_said_since_when_right_answers_are_unpaid(tmp_path: Path) -> None:
 
 
 def test_blanks_cost_no_time(tmp_path: Path) -> None:
-    begin = monotonic()
+    begin = process_time()
     prompt = f"Which? Answer: 7{' ' * 100_000}x" + "\n" * 100_000
     linted(tmp_path, lambda step, _: {"prompt": prompt, "response": "\n" * 100_000, "label": '{"a": 1}'}, steps=2)
     linted(tmp_path / "number", lambda step, _: {"prompt": prompt, "label": "7"}, steps=2)
-    assert monotonic() - begin < 20
+    assert process_time() - begin < 20
 
 
 PURPOSES = {

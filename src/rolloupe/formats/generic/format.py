@@ -189,7 +189,7 @@ def _first_rows(place: Location) -> Sequence[Record]:
 
 def _doubts(listed: Sequence[Location], named: Fields = ()) -> list[str]:
     """The roles of short keys that the first rows of some files do not show."""
-    seen = [(parsers.step_in(_bare(os.path.basename(at.path))), _first_rows(at)) for at in listed[:MAX_FILES]]
+    seen = ((parsers.step_in(_bare(os.path.basename(at.path))), _first_rows(at)) for at in listed[:MAX_FILES])
     return doubted((step, [own for row in rows for own in _samples(row, named=named)]) for step, rows in seen)
 
 

@@ -7,7 +7,7 @@ its response, its score or its step may have a name that ends in one of the usua
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby
+from itertools import chain, groupby, islice
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
@@ -313,8 +313,12 @@ def doubted(files: Iterable[tuple[int | None, Sequence[Record]]]) -> list[str]:
     A step repeats, never goes down within a file, and is the one in the name of the file, if any. The rows of a group
     follow each other and have one prompt, and some group has several. Some advantages are negative, or all are 0.
     """
-    seen = [(file, at, row) for file, (at, rows) in enumerate(files) for row in rows]
-    roles = roles_of(seen[0][2]) if seen else Roles()
+    placed = ((file, at, row) for file, (at, rows) in enumerate(files) for row in rows)
+    first = [*islice(placed, 1)]
+    roles = roles_of(first[0][2]) if first else Roles()
+    if not roles.short():
+        return []
+    seen = [*first, *placed]
     steps = [(file, parsers.integer(row.get(str(roles.step))) or 0, at) for file, at, row in seen]
     groups = [(*step, parsers.name(row.get(str(roles.group)))) for step, (*_, row) in zip(steps, seen, strict=True)]
     asked = {(*group, str(row.get(str(roles.prompt)))) for group, (*_, row) in zip(groups, seen, strict=True)}

@@ -298,10 +298,13 @@ def folder_of(run: RunInfo) -> str:
     return os.path.dirname(run.root) if is_file(run.root) else run.root
 
 
-def telling_name(folder: Path, silent: Collection[str]) -> str:
-    """Return the name of a folder, or of the nearest folder above it with a name that is not `silent`."""
-    names = (place.name for place in (folder, *folder.parents))
-    return next((name for name in names if name and name not in silent), folder.name or str(folder))
+def telling_name(folder: Path, silent: Collection[str] = ()) -> str:
+    """Return the name of a folder, or of the nearest folder above it with a name that is not `silent`: without these,
+    one that has other words than `SILENT_WORDS`.
+    """
+    names = (place.name for place in (folder, *folder.parents) if place.name)
+    telling = (name for name in names if not (name in silent if silent else SILENT_WORDS.issuperset(words_in(name))))
+    return next(telling, folder.name or str(folder))
 
 
 def source_at(run: RunInfo, place: Location, **facts: Any) -> Source:

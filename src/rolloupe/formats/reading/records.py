@@ -14,7 +14,6 @@ from rolloupe.formats.base import Format, changed
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import MISSING, member
 from rolloupe.formats.reading.files import (
-    SILENT_WORDS,
     alone,
     file_count,
     files,
@@ -23,7 +22,7 @@ from rolloupe.formats.reading.files import (
     plain_name,
     source_at,
     stem,
-    words_in,
+    telling_name,
 )
 from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Scanned, Source, Texts, Turn
 from rolloupe.storage import is_below, is_file
@@ -186,10 +185,7 @@ class RecordFormat(Format):
         """Return the name of a run at a path: by default, the file's name without its suffix, or the name of the
         first folder, upwards, that does not only say what it holds, as `logs` does.
         """
-        if is_one_file(path):
-            return self._stem(path.name)
-        names = (place.name for place in (path, *path.parents))
-        return next((name for name in names if name and not SILENT_WORDS.issuperset(words_in(name))), path.name)
+        return self._stem(path.name) if is_one_file(path) else telling_name(path)
 
     def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
         """Return the source of a file: by default a number in its name is the step of its records."""

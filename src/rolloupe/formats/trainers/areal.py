@@ -46,9 +46,6 @@ class AReaL(OwnNames, JsonlFormat):
     def reason(self, locations: Sequence[Location]) -> str:
         return f"{file_count(locations)} of AReaL: steps are weight versions, groups are tasks"
 
-    def run_name(self, path: Path) -> str:
-        return super().run_name(path.parent if path.name in SPLITS and path.parent.name else path)
-
     def source(self, run: RunInfo, part: RunPart, location: Location) -> Source:
         folder = Path(location.path).parent
         has_versions = folder.parent.name in SPLITS or str(folder.parent) in (part.path for part in run.parts)

@@ -156,9 +156,6 @@ class TRL(RewardParts, ParquetFormat):
         what = "one file of TRL" if _is_alone(locations) else named
         return f"{what}; {groups}, rewards are sums without weights"
 
-    def run_name(self, path: Path) -> str:
-        return super().run_name(path.parent if path.name == FOLDER else path)
-
     def sources(self, run: RunInfo) -> list[Source]:
         functions = msgspec.json.encode(_functions_of(run)).decode()
         sources, named = super().sources(run), {part.path for part in run.parts}

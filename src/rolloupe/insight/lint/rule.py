@@ -16,7 +16,7 @@ from rolloupe.index.features import LARGEST
 from rolloupe.insight.curves import UncheckedRule, counted, words_of
 from rolloupe.model import Sample
 from rolloupe.query import SampleQuery, text_rewards
-from rolloupe.query.samples.pages import ASKED, GROUP, sample_arrays
+from rolloupe.query.samples.pages import ASKED, GROUP, PROMPT, sample_arrays
 from rolloupe.questions import LintQuery
 
 Mask = NDArray[np.bool_]
@@ -125,6 +125,13 @@ class LintData:
     def groups(self) -> "GroupFacts":
         """The trained groups."""
         return GroupFacts(self)
+
+    def prompts(self, places: Mask | Places) -> tuple[int, int]:
+        """Return how many recorded prompts some samples have, and how many pairs of a prompt and a step."""
+        own = np.arange(len(self))[places]
+        own = own[self.has_prompt[own]]
+        prompts = self.hashes(PROMPT)[own]
+        return len(np.unique(prompts)), len(np.unique(alike(prompts, self.step[own].astype(np.int64))))
 
     def hashes(self, name: str) -> NDArray[np.int64]:
         """Return a column of hashes: `IDENTITY` of ids, `TEXT` of the ends of responses, `GROUP` of groups."""

@@ -125,9 +125,10 @@ def one_prompt(data: LintData) -> Breach | None:
     return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
 
 
-FEW_PROMPTS, OFTEN = 50, 3
 KNOWN, LEAST_KNOWN = 0.1, 10
 """What makes an evaluation known to the model: the share and the number of its prompts that training has."""
+FEW_PROMPTS, OFTEN = 50, 3
+"""The most prompts that are few, and at how many of the last steps each stands."""
 
 
 @lint_rule()
@@ -152,11 +153,9 @@ def few_prompts(data: LintData) -> Breach | None:
     """The samples of the last fifth of the steps have {FEW_PROMPTS} prompts or fewer, and several, each at {OFTEN} of
     these steps on average or more.
     """
-    *places, steps = _fifths(data)
-    first, own = (part[data.has_prompt[part]] for part in places)
-    before, prompts = (data.hashes(PROMPT)[part] for part in (first, own))
-    count, earlier = (len(np.unique(hashes)) for hashes in (prompts, before))
-    seen = len(np.unique(alike(prompts, data.codes("step")[own])))
+    first, own, steps = _fifths(data)
+    (earlier, _), (count, seen) = data.prompts(first), data.prompts(own)
+    own = own[data.has_prompt[own]]
     if not 1 < count <= FEW_PROMPTS or seen < OFTEN * count:
         return None
     more = f"; as many of the first steps have {earlier:,}" if earlier > 2 * count else ""

@@ -153,7 +153,7 @@ def _matching(source: RunCurves, metric: str, where: str) -> History | None:
     own, every = source.curve("sample", metric), source.curve("samples", "")
     if own is None or every is None:
         return None
-    if own.finite().early() < SHORT.get(metric, 0):
+    if metric in SHORT and own.finite().early() < SHORT[metric]:
         return None  # answers are short by nature: letters, numbers, moves
     some = source.curve("samples", "", where=where)
     counts = dict(zip(some.steps.tolist(), some.values.tolist(), strict=True)) if some is not None else {}
@@ -173,6 +173,7 @@ REPEATED, FOREIGN = 0.3, 0.2
 TRUNCATED_RISE = _rise("truncated_rise", "Truncated answers", "truncated", "Truncated answers", 0.1, kind="share")
 UNCLOSED_THINK = _rise("unclosed_think", "Unclosed thoughts", "derived.unclosed_think", "Unclosed thoughts", 0.05)
 SHORT = {"response_chars": 60, "response_tokens": 15}
+"""Answers with a smaller mean in the first steps are short by nature."""
 EMPTY_ANSWERS = _rise(
     "empty_answers", "Empty answers", "response_chars", f"Answers of {NEARLY_EMPTY} characters or fewer", SPREADS,
     where=f"response_chars <= {NEARLY_EMPTY}",
