@@ -14,7 +14,8 @@ def test_certain_rules_come_first_and_decide_the_exit_code(tmp_path: Path) -> No
     done = rolloupe("lint", path)
     assert done.code == 1 and done.out.startswith("certain The reward or the advantage of 1 sample is NaN")
     assert "look 1 of 1 truncated sample was rewarded" in done.out and "rolloupe show" in done.out
-    assert "Checked 8 samples by" in done.out and "Not checked: positive_logprobs, for the index has no" in done.err
+    assert "Checked 8 samples by" in done.out and "could not be checked:\n" in done.out
+    assert "\n  equal_logprobs, positive_logprobs: the index has no" in done.out, "one line for each reason"
     done = rolloupe("lint", path, "--json")
     first, second, *others = map(json.loads, done.out.splitlines())
     assert (first["rule"], first["certain"], first["count"]) == ("not_finite", True, 1) and len(first["samples"]) == 1

@@ -77,6 +77,15 @@ def show_line(*pieces: str | tuple[str, str]) -> None:
     console_of(sys.stdout).print(Text().join(texts), soft_wrap=True)  # a terminal wraps a long line; rich would cut ids
 
 
+def show_unchecked(rules: Iterable[tuple[str, str]]) -> None:
+    """Print the reasons why rules could not be checked, each with the names of its rules."""
+    names: dict[str, list[str]] = {}
+    for rule, reason in rules:
+        names.setdefault(reason, []).append(rule)
+    for reason, of_reason in names.items():
+        show_line((f"  {', '.join(of_reason)}: {reason}", "dim"))
+
+
 def show_command(*words: str) -> None:
     """Print a command line that shows more."""
     show_line((f"  {shlex.join(['rolloupe', *words])}", "dim"))

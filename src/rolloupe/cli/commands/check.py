@@ -9,7 +9,7 @@ import click
 
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, tell, tell_json
+from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, show_unchecked, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 
@@ -116,8 +116,7 @@ def _print_checked(run: "Run", answer: "RunCheck", *, names_run: bool) -> None:
         tell(f"{run.id}: {text}.")
         return
     tell(f"{text[:1].upper()}{text[1:]}{':' if left else '.'}")
-    for rule in answer.unchecked:
-        show_line((f"  {rule.rule}: {rule.reason}", "dim"))
+    show_unchecked((rule.rule, rule.reason) for rule in answer.unchecked)
 
 
 def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from rolloupe.cli.options import listing
 from rolloupe.cli.runs import Answers, asks, print_json
-from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, tell
+from rolloupe.cli.terminal import NOTHING, OK, counted, show_command, show_line, show_unchecked, tell
 from rolloupe.questions import option
 
 if TYPE_CHECKING:
@@ -71,8 +71,10 @@ def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
         read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
         discarded = f", {answer.discarded:,} discarded ones included{'' if read else ','}" if answer.discarded else ""
         rules = f"{counted(len(answer.checked), 'rule')}; {len(answer.broken)} broken"
-        tell(f"{name}Checked {answer.samples:,} samples{discarded}{read} by {rules}.")
+        left = f"; {len(answer.unchecked)} could not be checked" if answer.unchecked else ""
+        end = ":" if left and not names_run else "."
+        tell(f"{name}Checked {answer.samples:,} samples{discarded}{read} by {rules}{left}{end}")
     else:
         tell(f"{name}There is no sample in these steps.")
-    for rule in answer.unchecked:
-        complain(f"{name}Not checked: {rule.rule}, for {rule.reason}.")
+    if not names_run:
+        show_unchecked((rule.rule, rule.reason) for rule in answer.unchecked)

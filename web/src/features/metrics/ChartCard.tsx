@@ -223,7 +223,7 @@ export function ChartCard({
       ) : !hasLine && over.length === 0 && entry.kind === "sample" ? (
         <StepHistogram name={entry.name} title={title} />
       ) : !hasLine ? (
-        <p class={style["empty"]}>One step so far.</p>
+        <p class={style["empty"]}>Only one step has a value.</p>
       ) : (
         <Plot
           entry={entry}
