@@ -28,7 +28,8 @@ def sample_of(tmp_path: Path, **record: Any) -> Sample:
         ("prompt", "response", "reward"), ("input", "completion", "score"), ("question", "output", "reward"),
         ("query", "generation", "score"), ("problem", "answer_text", "reward"),
         ("input_prompt", "output_response", "score"), ("prompt", "summary", "r"), ("prompt", "translation", "reward"),
-        ("prompt", "trajectory", "reward"),
+        ("prompt", "trajectory", "reward"), ("text_in", "text_out", "r"), ("in_text", "out_text", "reward"),
+        ("msg_in", "msg_out", "score"), ("prompt_in", "model_out", "rm"), ("instruction", "rewrite", "score"),
     ],
 )  # fmt: skip
 def test_usual_names_are_known(tmp_path: Path, prompt: str, response: str, score: str) -> None:
@@ -154,6 +155,36 @@ def test_a_response_of_no_messages_is_no_turn(tmp_path: Path, prompt: object) ->
     assert (row.response, row.turns, row.prompt) == ("", 0, "p")
     assert [turn.role for turn in sample.turns] == ["user"]
     assert (sample.response_text, sample.extra) == ("", {})
+
+
+@pytest.mark.parametrize("role", ["speaker", "from", "author", "who", "sender"])
+@pytest.mark.parametrize("content", ["text", "value", "content", "utterance"])
+@pytest.mark.parametrize(("asks", "answers"), [("customer", "agent"), ("human", "bot"), ("User", "Assistant")])
+def test_turns_of_speakers_are_messages(tmp_path: Path, role: str, content: str, asks: str, answers: str) -> None:
+    turns = [{role: "system", content: "S"}, {role: asks, content: "Q"}, {role: answers, content: "A"}]
+    sample = sample_of(tmp_path, turns=turns, rm=0.5)
+    assert [turn.role for turn in sample.turns] == ["system", "user", "assistant"]
+    assert (sample.prompt_text, sample.response_text, sample.row.reward) == ("S\n\nQ", "A", 0.5)
+    assert sample.extra == {}
+
+
+def test_turns_are_no_messages_if_their_speakers_have_other_names_or_they_are_counted(tmp_path: Path) -> None:
+    turns = [{"speaker": "Ann", "text": "Q"}, {"speaker": "Ben", "text": "A"}]
+    sample = sample_of(tmp_path, prompt="P", text="R", turns=turns, r=0.5)
+    assert (sample.prompt_text, sample.response_text, sample.extra) == ("P", "R", {"turns": turns})
+    assert sample_of(tmp_path / "counted", prompt="P", text="R", turns=2, r=0.5).response_text == "R"
+
+
+@pytest.mark.parametrize("folder", ["batches", "steps", "iters", "epochs", "dumps", "trajectories"])
+def test_a_folder_that_says_what_it_holds_names_no_run(tmp_path: Path, folder: str) -> None:
+    place = tmp_path / "tuned"
+    for step in (44, 45):
+        write(place / folder / f"batch_{step:03}.jsonl", {"prompt": "Q", "response": "A", "reward": 1.0})
+    (place / "metrics.csv").write_text("iter,mean_reward\n44,1.0\n45,1.0\n")
+    with rolloupe.open(place, index_dir=tmp_path / "index") as runs:
+        assert [run.name for run in runs] == ["tuned"]
+        assert [step.step for step in runs[0].steps()] == [44, 45]
+        assert runs[0].metric_names() == ["mean_reward"]
 
 
 def test_the_step_is_in_the_row_or_in_a_name(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from rolloupe.text.visible import clean
 HOLDERS = ("messages", "conversations", "conversation", "chat", "trajectory", "history", "turns", "dialog", "items")
 """Members of an object that hold a conversation."""
 
-_CONTENTS = ("content", "value", "parts", "text", "tool_calls", "function_call", "reasoning_content", "refusal")
+_CONTENTS = {*"content value parts text utterance tool_calls function_call reasoning_content refusal".split()}
 _MARKS = re.compile(r'(?:role|from|type)\\*"')
 _BEFORE_JSON = frozenset("[{ \t\r\n")
 MAX_DEPTH = 4
@@ -57,7 +57,8 @@ def is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     role = value.get("role", value.get("from", value.get("author", value.get("type"))))
-    return is_item(value) or (isinstance(role, (str, dict)) and any(key in value for key in _CONTENTS))
+    is_said = isinstance(role, (str, dict)) or (role is None and role_of(value) != "unknown")
+    return is_item(value) or (is_said and not _CONTENTS.isdisjoint(value))
 
 
 def _is_certain(message: object) -> bool:

@@ -71,7 +71,7 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
         if not listed or not (fitting or forced):
             return []
         reason = f"{what}, {fitting.described(_doubts(listed)) if fitting else 'read as --map or --format says'}"
-        return [self._run_at(path, reason, links, "" if links else files.stem(path.name))]
+        return [self._run_at(path, reason, links, self.run_name(path) if links else files.stem(path.name))]
 
     def joined(self, runs: list[RunInfo]) -> list[RunInfo]:
         """See `Format`: evaluations are parts of the only run around them, or beside them under a name like `train`."""

@@ -22,17 +22,20 @@ USUAL: dict[str, Names] = {
     role: tuple(names.split())
     for role, names in {
         "prompt": """prompt input question query problem input_prompt instruction prompt_text prompts inputs user_prompt
-            queries input_text full_prompt prompt_messages input_messages user_message user_input problem_statement""",
+            queries input_text full_prompt prompt_messages input_messages user_message user_input problem_statement
+            prompt_in text_in in_text msg_in in_msg message_in""",
         "response": """response completion output generation answer_text output_response response_text completion_text
             output_text generated_text model_output generated candidates reply model_response llm_output solution_str
-            resps""",
-        "weak_response": "text code generated_code prediction pred answer solution summary translation trajectory",
+            resps response_out completion_out model_out llm_out text_out out_text msg_out out_msg message_out""",
+        "weak_response": """text code generated_code prediction pred answer solution summary translation trajectory
+            rewrite rewritten_text paraphrase continuation""",
         "messages": "messages conversation chat trajectory traj history dialog dialogue",
+        "weak_messages": "turns utterances transcript transcripts",
         "score": f"""{" ".join(parsers.REWARDS)} reward_value final_reward final_score reward_total episode_reward
             reward_info reward_details grade reward_score rm_score""",
         "outcome": """correct is_correct accuracy acc acc_norm passed success solved is_solved resolved is_success
             is_resolved is_passed correctness pass exact_match""",
-        "weak_score": "r rew rwd ret",
+        "weak_score": "r rew rwd ret rm",
         "step": """step global_step global_steps iteration training_step train_step iter update itr trainer_step
             policy_step rl_step optim_step step_idx step_id iteration_id update_step""",
         "weak_step": "rollout_id epoch",
@@ -99,7 +102,7 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _REWARDS = frozenset(("reward", "rewards", "score", "scores"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
-_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_score", "weak_step", "weak_group", "short")
+_WEAK_ROLES = ("truncated", "split", "weak_response", "weak_messages", "weak_score", "weak_step", "weak_group", "short")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
 MAX_NAME_CHARS = 64
@@ -260,6 +263,9 @@ def roles_of(record: Record) -> Roles:
         messages = _first(
             record, chats, lambda value: parsers.is_messages(value) or text.conversation(value) is not None
         )
+    if not (response or messages):
+        chats = names("weak_messages", ())
+        messages = _first(record, chats, lambda value: text.answers_in(text.conversation(value) or ()) > 0)
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, names("weak_response", ()), _is_response)
     step = _first(record, steps, parsers.integer)
@@ -273,7 +279,7 @@ def roles_of(record: Record) -> Roles:
         judged = [key for key in names("judgement", ()) if parsers.number(record[key]) is not None]
         score = judged[0] if len(judged) == 1 else None
     short: Names = ()
-    if score is None and not scores and prompt and (response or messages):
+    if score is None and not scores and (messages or (prompt and response)):
         score = _first(record, names("weak_score", ()), parsers.number)
         short = names("short", ()) if score else ()
         step = step or _first(record, [key for key in short if fold(key) in ("it", "t", "s")], parsers.integer)
