@@ -107,6 +107,11 @@ def test_repetition_is_the_only_suspect_of_the_demo_run(page: Page, tmp_path: Pa
         suspect = page.locator("article[data-class=suspect]")
         expect(suspect).to_have_count(1, timeout=30_000)
         expect(suspect.get_by_role("heading")).to_contain_text("The same sentence repeated earns")
+
+        # its address scrolls its pane, and never the whole page
+        page.goto(f"{viewer.address}runs/tiny_grpo/findings?finding=derived.repeated_sentences")
+        eventually(lambda: suspect.evaluate("card => Math.abs(card.getBoundingClientRect().top - 44)") < 12)
+        assert page.get_by_role("banner").evaluate("bar => bar.getBoundingClientRect().top") == 0
         suspect.get_by_role("region").first.get_by_role("link").click()
         bar = page.get_by_role("group", name="Search")
         expect(bar).to_contain_text(re.compile(r"1 of [2-9] places"))

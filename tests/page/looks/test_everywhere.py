@@ -18,7 +18,12 @@ BEYOND = """() => {
   const found = [];
   const named = e => `${e.tagName} ${e.getAttribute('class')} ${(e.ariaLabel ?? e.textContent).trim().slice(0, 40)}`;
   const seen = e => e.checkVisibility({visibilityProperty: true, opacityProperty: true}) && !e.closest('.hidden');
-  for (const e of [document.documentElement, document.body]) if (e.scrollWidth > innerWidth) found.push('sideways');
+  for (const e of [document.documentElement, document.body]) {
+    if (e.scrollWidth > innerWidth) found.push('sideways');
+    e.scrollTop = 99;
+    if (e.scrollTop > 0) found.push('the whole page scrolls, as scrollIntoView would scroll it');
+    e.scrollTop = 0;
+  }
   const scrolls = e => { // whether it can be brought into view
     for (let up = e.parentElement; up; up = up.parentElement) {
       const how = getComputedStyle(up).overflowX;
