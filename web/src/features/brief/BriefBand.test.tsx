@@ -79,7 +79,7 @@ it("the band is there before its sentences are, and says so if nothing stands ou
   expect(page.textContent).toContain("Reading the run");
   session.brief.now.value = brief([sentence({})]);
   await settled();
-  expect(page.querySelector("a")?.textContent).toBe("RewardThe reward rose from 0.2 to 0.8; it is best at step 9.");
+  expect(page.querySelector("a")?.textContent).toBe("Reward The reward rose from 0.2 to 0.8; it is best at step 9.");
   session.brief.now.value = brief([]);
   await settled();
   expect(page.textContent).toContain("Nothing stands out");
@@ -115,4 +115,27 @@ it("a run is asked about once all of it is indexed, and again when it has grown"
   expect(api.askBrief).toHaveBeenCalledTimes(2);
   session.end();
   vi.useRealTimers();
+});
+
+it("follows a run that gets a step every second, and says which steps it knows", async () => {
+  vi.useFakeTimers();
+  vi.mocked(api.askBrief)
+    .mockReset()
+    .mockResolvedValue(brief([sentence({})]));
+  const session = createSession({ ...START, page: "rollouts", run: "r" });
+  runs.value = [run("ready", 0)];
+  session.brief.start();
+  for (let step = 1; step <= 60; step++) {
+    runs.value = [run(step % 2 === 0 ? "text" : "ready", step)];
+    await vi.advanceTimersByTimeAsync(1000);
+    if (step > 1) expect(step - (session.brief.asOf.value ?? 0)).toBeLessThan(13);
+  }
+  expect(vi.mocked(api.askBrief).mock.calls.length).toBeLessThan(8);
+  vi.useRealTimers();
+  const page = await drawn(<BriefBand />, session);
+  expect(page.textContent).toMatch(/as of step 5\d/);
+  runs.value = [run("ready", session.brief.asOf.value ?? 0)];
+  await settled();
+  expect(page.textContent).not.toContain("as of step");
+  session.end();
 });

@@ -3,10 +3,13 @@
  * Findings that a person has set aside are left out.
  */
 
+import { useState } from "preact/hooks";
 import type { Brief, BriefSentence } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { keyOfCurve } from "../../lib/charts/catalogue";
+import { figure } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
+import { activityOf } from "../../state/run/activity";
 import { findingsAside } from "../../state/run/findings";
 import { useSession } from "../../state/useSession";
 import { Text } from "../../ui/text/Text";
@@ -24,6 +27,7 @@ export const KINDS: Readonly<Record<BriefSentence["kind"], string>> = {
 
 export function BriefBand() {
   const session = useSession();
+  const [isOpen, open] = useState(false);
   const run = session.run.now.value;
   if (run === null || run.splits.length === 0) return null;
   const known = session.brief.now.value;
@@ -32,12 +36,28 @@ export function BriefBand() {
   const sentences = (brief?.sentences ?? []).filter(({ evidence }) => !aside.has(evidence.finding));
   return (
     <section class={style["band"]} aria-label="Brief" aria-busy={brief === null ? "true" : undefined}>
-      {brief === null ? (
-        <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
-      ) : sentences.length === 0 ? (
-        <p class="quiet">Nothing stands out in this run.</p>
-      ) : (
-        sentences.map((sentence) => <Sentence key={sentence.text} sentence={sentence} brief={brief} />)
+      <div class={style["sentences"]} data-open={isOpen || undefined}>
+        {brief === null ? (
+          <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
+        ) : sentences.length === 0 ? (
+          <p class="quiet">Nothing stands out in this run.</p>
+        ) : (
+          sentences.map((sentence) => <Sentence key={sentence.text} sentence={sentence} brief={brief} />)
+        )}
+      </div>
+      {brief !== null && (
+        <div class={style["side"]}>
+          {sentences.length > 1 && (
+            <button type="button" class="action" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
+              {isOpen ? "Fewer" : `${sentences.length - 1} more`}
+            </button>
+          )}
+          {(session.brief.isOld.value || activityOf(run) === "running") && session.brief.asOf.value !== null && (
+            <p title="Later steps are not in these sentences yet; they follow while the run grows">
+              as of step {figure(session.brief.asOf.value)}
+            </p>
+          )}
+        </div>
       )}
     </section>
   );
@@ -47,15 +67,24 @@ function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }
   const session = useSession();
   const place = placeOf(sentence, brief.split);
   const text = harmless(sentence.text);
+  const flexGrow = Math.max(LEAST_CHARS, text.length); // as many lines for each
   return (
-    <a class={style["sentence"]} href={session.place.href(place)} onClick={session.place.onLink(place)} title={text}>
-      <span class={style["kind"]}>{KINDS[sentence.kind]}</span>
+    <a
+      class={style["sentence"]}
+      style={{ flexGrow }}
+      href={session.place.href(place)}
+      onClick={session.place.onLink(place)}
+      title={text}
+    >
       <span class={style["text"]}>
-        <Text text={text} />
+        <span class={style["kind"]}>{KINDS[sentence.kind]}</span> <Text text={text} />
       </span>
     </a>
   );
 }
+
+/** Shorter sentences get as much room as one of this length. */
+const LEAST_CHARS = 50;
 
 /** The place that shows the evidence of a sentence. */
 export function placeOf({ evidence, steps }: BriefSentence, split: string): Partial<Place> {

@@ -1,14 +1,21 @@
-/** The brief of the run, in at most three sentences, once all of it is indexed. */
+/** The brief of the run, in at most three sentences, once all of it is indexed; asked for again while it grows. */
 
-import { signal, untracked } from "@preact/signals";
+import { computed, signal, untracked } from "@preact/signals";
 import { askBrief } from "../../api/routes.gen";
-import type { Brief } from "../../api/types.gen";
+import type { Brief, RunItem } from "../../api/types.gen";
 import { Store } from "../store";
 
 /** The list and the sample come first. */
 const AFTER_MS = 600;
-/** The least time between two requests for a run that grows. */
-const AGAIN_MS = 20_000;
+/** The least time between an answer and the next request, for a run that grows. */
+const AGAIN_MS = 10_000;
+/** A slow brief takes at most this share of the server's time. */
+const SHARE = 0.1;
+
+const newestOf = (item: RunItem | null, split: string): number | null =>
+  item?.splits.find(({ name }) => name === split)?.last_step ?? null;
+
+const stepsOf = ({ splits }: RunItem): string => splits.map(({ name, last_step: step }) => `${name} ${step}`).join();
 
 export class BriefStore extends Store {
   /** The brief of the run, once it is known. */
@@ -17,36 +24,73 @@ export class BriefStore extends Store {
   /** Why there is no brief; empty without an error. */
   readonly error = signal("");
 
-  /** The run of the last request, and its newest step then. */
-  #asked = "";
-  #timer = 0;
+  /** The run as it was when its brief was requested. */
+  readonly #known = signal<RunItem | null>(null);
 
-  /** Request the brief of each run, and again when it has grown. */
+  /** The newest step that the brief knows. */
+  readonly asOf = computed(() => newestOf(this.#known.value, this.now.value?.split ?? ""));
+
+  /** True if there are newer steps. */
+  readonly isOld = computed(
+    () => this.asOf.value !== newestOf(this.session.run.now.value, this.now.value?.split ?? ""),
+  );
+
+  /** The run as it was at the last request, answered or failed. */
+  #asked: RunItem | null = null;
+
+  #run = "";
+  #timer = 0;
+  /** The time before which there is no further request. */
+  #notBefore = 0;
+
+  /** Request the brief of each run, and again while it grows. */
   start(): void {
     this.session.effect(() => {
       const item = this.session.run.now.value;
-      if (item === null || item.progress.phase !== "ready" || item.splits.length === 0) return;
-      const newest = item.splits.map(({ name, last_step: step }) => `${name} ${step}`).join(", ");
-      untracked(() => this.#ask(item.id, `${item.id}\n${newest}`));
+      if (item === null || item.splits.length === 0) return;
+      untracked(() => this.#ask(item));
     });
   }
 
-  #ask(run: string, asked: string): void {
-    if (this.#asked === asked) return;
-    const isSame = this.now.peek()?.run === run;
-    if (!isSame) this.now.value = null;
-    this.#asked = asked;
-    clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#load(run), isSame ? AGAIN_MS : AFTER_MS);
+  #ask(item: RunItem): void {
+    if (this.#run !== item.id) {
+      this.#run = item.id;
+      this.#notBefore = 0;
+      clearTimeout(this.#timer);
+      this.#timer = 0;
+      if (this.now.peek()?.run !== item.id) this.now.value = null;
+    }
+    if (this.#timer !== 0 || !this.#isDue(item)) return;
+    const rest = this.#notBefore - performance.now();
+    this.#timer = window.setTimeout(() => void this.#load(item.id), Math.max(AFTER_MS, rest));
+  }
+
+  /** True if the run is indexed for the first time, has grown since, or if the index had not reached all of it. */
+  #isDue(item: RunItem): boolean {
+    const asked = this.#asked;
+    if (asked?.id !== item.id) return item.progress.phase === "ready";
+    const isPending = (this.now.peek()?.pending ?? 0) > 0;
+    return stepsOf(asked) !== stepsOf(item) || (isPending && asked.version !== item.version);
   }
 
   async #load(run: string): Promise<void> {
-    if (this.session.run.now.peek()?.id !== run) return;
+    const item = this.session.run.now.peek();
+    if (item?.id !== run) return;
+    const since = performance.now();
     try {
-      this.now.value = await askBrief(run);
+      const answer = await askBrief(run);
+      if (this.#run !== run) return;
+      this.#known.value = item;
+      this.now.value = answer;
       this.error.value = "";
     } catch (error) {
+      if (this.#run !== run) return;
       this.error.value = error instanceof Error ? error.message : String(error);
     }
+    this.#asked = item;
+    this.#timer = 0;
+    this.#notBefore = performance.now() + Math.max(AGAIN_MS, (performance.now() - since) / SHARE);
+    const newest = this.session.run.now.peek();
+    if (newest?.id === run) this.#ask(newest);
   }
 }

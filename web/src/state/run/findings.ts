@@ -56,8 +56,14 @@ export class FindingsStore extends Store {
 
   #asked = "";
 
-  /** Request the findings of each run once, when all of it is scanned. */
+  /** Request the findings of each run when all of it is scanned, and again with each later brief. */
   start(): void {
+    this.session.effect(() => {
+      const brief = this.session.brief.now.value;
+      const found = this.found.peek();
+      if (brief !== null && found?.run === brief.run && found.version !== brief.version)
+        untracked(() => void this.#load(brief.run));
+    });
     this.session.effect(() => {
       const item = this.session.run.now.value;
       if (item === null || item.progress.phase !== "ready" || item.splits.length === 0) return;
@@ -68,13 +74,14 @@ export class FindingsStore extends Store {
   #ask(run: string): void {
     if (this.#asked === run) return;
     this.#asked = run;
-    setTimeout(() => void this.#load(run), AFTER_MS);
+    setTimeout(() => this.found.peek()?.run !== run && void this.#load(run), AFTER_MS);
   }
 
   async #load(run: string): Promise<void> {
-    if (this.session.run.now.peek()?.id !== run || this.found.peek()?.run === run) return;
+    if (this.session.run.now.peek()?.id !== run) return;
     try {
-      this.found.value = await askFindings(run, {});
+      const found = await askFindings(run, {});
+      if (this.session.run.now.peek()?.id === run) this.found.value = found;
     } catch {
       // The page of findings shows the error.
     }
