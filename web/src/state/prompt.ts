@@ -2,7 +2,7 @@
 
 import { computed, signal, untracked } from "@preact/signals";
 import { askPrompt } from "../api";
-import type { PromptLife, PromptStep } from "../api/types.gen";
+import type { PromptLife, PromptStep, SampleReply } from "../api/types.gen";
 import { type Place, scopeOf } from "../lib/address/address";
 import { Store } from "./store";
 
@@ -143,6 +143,14 @@ export class PromptStore extends Store {
     this.session.place.go({ ...this.#placeOf(step, step.best || (step.ids[0] ?? "")), view: "transcript" });
   }
 
+  /** The life of the prompt of a sample that is about to be shown. */
+  #ahead: PromptLife | null = null;
+
+  /** Load the life of the prompt of a sample that is about to be shown. */
+  async prepare({ run, prompt_id: prompt, prompt_steps: steps }: SampleReply): Promise<void> {
+    if (prompt !== "" && steps !== 1) this.#ahead = await askPrompt(run, { prompt });
+  }
+
   /** The prompt of the last request. */
   #asked = "";
   /** The newest step at that time; null if it was not known. */
@@ -154,6 +162,12 @@ export class PromptStore extends Store {
       const newest = this.session.steps.last.value;
       untracked(() => {
         if (reply === null) return;
+        if (this.#ahead?.run === reply.run && this.#ahead.prompt === reply.prompt_id) {
+          this.#life.value = this.#ahead;
+          this.#asked = `${reply.run}\n${reply.prompt_id}`;
+          this.#newest = newest;
+          this.#ahead = null;
+        }
         const steps = reply.prompt_steps ?? this.life.peek()?.steps.length ?? 0;
         this.appearsAgain.value = steps > 1;
         if (reply.prompt_id === "" || reply.prompt_steps === 1) return;

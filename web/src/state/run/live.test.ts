@@ -2,7 +2,7 @@ import { createSession } from "../session";
 import { effect, signal } from "@preact/signals";
 import { expect, it, vi } from "vitest";
 import * as api from "../../api";
-import type { GroupsReply, StepsReply } from "../../api/types.gen";
+import type { GroupItem, GroupsReply, SampleReply, StepsReply } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { keyOf } from "../../lib/list/scope";
 import type { Listing } from "../list/list";
@@ -10,7 +10,11 @@ import { settled } from "../../testing/page";
 
 const session = createSession();
 
-vi.mock(import("../../api"), async (original) => ({ ...(await original()), getGroups: vi.fn<typeof api.getGroups>() }));
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  getGroups: vi.fn<typeof api.getGroups>(),
+  getSample: vi.fn<typeof api.getSample>(),
+}));
 Object.assign(session.steps, { reply: signal(null), last: signal(null) });
 
 const STEPS: StepsReply = {
@@ -114,12 +118,21 @@ it("counts what came since the list was loaded", () => {
   expect([session.live.newSamples.value, session.live.isStale.value]).toEqual([1, false]);
 });
 
-it("follows the newest step until the reader goes to another sample or another step", () => {
+it("follows the newest step until the reader goes to another sample or another step", async () => {
+  const group = { prefix: "train/2/0/", members: ["0"], samples: 4, first: 0 } as GroupItem;
+  let answer = (_: GroupsReply): void => undefined;
+  vi.mocked(api.getGroups).mockReturnValue(new Promise((done) => (answer = done)));
+  vi.mocked(api.getSample).mockResolvedValue({
+    prompt_id: "",
+    turns: [],
+    extra: {},
+    label: "",
+  } as unknown as SampleReply);
   const newest = session.steps.last as { value: number | null };
   const at = (step: number, sample: string | null): void => {
     session.place.now.value = { ...session.place.now.peek(), step, sample };
   };
-  session.place.now.value = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sample: "train/1/0/0" };
+  session.place.now.value = { ...session.place.now.peek(), step: 1, mode: "groups", sample: "train/1/0/0" };
   newest.value = 1;
   session.live.startFollowing();
   const started = (): void => {
@@ -128,7 +141,14 @@ it("follows the newest step until the reader goes to another sample or another s
   };
   started();
   newest.value = 2;
-  expect([session.place.now.peek().step, session.live.isFollowing.value]).toEqual([2, true]);
+  await settled();
+  const steps: string[] = [];
+  const end = effect(() => void steps.push(`${session.place.now.value.step} ${session.place.now.value.sample}`));
+  answer({ ...reply(4, 7), groups: [group] });
+  await settled();
+  end();
+  // the step before stays until the next one is loaded, and then its first sample is shown at once
+  expect([steps, session.live.isFollowing.value]).toEqual([["1 train/1/0/0", "2 train/2/0/0"], true]);
   at(2, null); // as the page goes to its first sample by itself
   at(2, "train/2/0/0");
   expect(session.live.isFollowing.value).toBe(true);

@@ -3,9 +3,12 @@
 import { computed, signal, untracked } from "@preact/signals";
 import { holds } from "../../lib/list/scope";
 import { isConnected } from "../connection";
+import { wholeStep } from "../sample/prefetch";
 import { Store } from "../store";
 
 const RELOAD_MS = 400;
+/** Following, the step before stays on the screen so long, until the next one is loaded. */
+const PATIENCE_MS = 2000;
 
 export class LiveStore extends Store {
   readonly isFollowing = signal(false);
@@ -155,13 +158,35 @@ export class LiveStore extends Store {
         const isChosen = step === before.step && sample !== null && before.sample !== null && sample !== before.sample;
         if (last !== newest && !isChosen) {
           newest = last;
-          if (last !== null && last !== step) this.session.place.go({ step: last }, "replace");
-        } else if (isChosen || (step !== null && step !== last)) {
+          void this.#catchUp();
+        } else if (isChosen || (step !== null && step !== before.step && step !== last)) {
           this.isFollowing.value = false;
           this.isPaused.value = true;
         }
       });
     });
+  }
+
+  #isCatchingUp = false;
+
+  /** Go to the newest step once all that is shown of it is loaded, so that nothing is blank in between. */
+  async #catchUp(): Promise<void> {
+    if (this.#isCatchingUp) return;
+    this.#isCatchingUp = true;
+    for (;;) {
+      const at = this.session.place.now.peek();
+      const step = this.session.steps.last.peek();
+      if (!this.isFollowing.peek() || step === null || step === at.step) break;
+      const of = at.extent === "step" ? this.session.list.scopeAt({ ...at, step }) : null;
+      const late = new Promise<null>((done) => setTimeout(() => done(null), PATIENCE_MS));
+      const loaded = of === null ? null : wholeStep(this.session, of).catch(() => null);
+      // oxlint-disable-next-line no-await-in-loop -- one step after another
+      const sample = loaded === null ? null : await Promise.race([loaded, late]);
+      const now = this.session.place.now.peek();
+      if (!this.isFollowing.peek() || now.run !== at.run || now.split !== at.split) break;
+      this.session.place.go(sample === null || now.page !== at.page ? { step } : { step, sample }, "replace");
+    }
+    this.#isCatchingUp = false;
   }
 
   /** While following, and during the first indexing, the list fills by itself. */

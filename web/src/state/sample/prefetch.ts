@@ -2,6 +2,7 @@
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
+import type { Scope } from "../../lib/list/scope";
 import { idAt, idOfRow } from "../list/browse";
 import { isVisible } from "../browser/visibility";
 
@@ -59,8 +60,16 @@ function stepsBeside(session: Session): Task[] {
   });
 }
 
-async function firstOf(session: Session, of: NonNullable<ReturnType<typeof session.list.scopeAt>>): Promise<void> {
+async function firstOf(session: Session, of: Scope): Promise<string | null> {
   const list = await session.list.listOf(of);
-  const first = idOfRow(list, 0);
-  if (first !== undefined) await session.sample.prefetch(of.run, first);
+  const first = idOfRow(list, 0) ?? null;
+  if (first !== null) await session.sample.prefetch(of.run, first);
+  return first;
+}
+
+/** Load all that the page shows of a step: its list, its first sample, and the life of its prompt. Its first sample. */
+export async function wholeStep(session: Session, of: Scope): Promise<string | null> {
+  const first = await firstOf(session, of);
+  if (first !== null) await session.prompt.prepare(await session.sample.reply(of.run, first));
+  return first;
 }
