@@ -52,7 +52,7 @@ def test_what_comes_waits_to_be_asked_for_unless_the_reader_follows(page: Page, 
     page.set_viewport_size({"width": 1280, "height": 420})  # too low for the list, which scrolls
     page.goto(viewer.link)
     at(page, 2, 0)
-    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("last write|running|following|paused"))
+    dot = page.get_by_role("banner").get_by_role("button", name=re.compile("last write|running|[Ff]ollow"))
     expect(dot).to_contain_text(re.compile(r"last write 1 h ago"))
     pane = page.locator("[data-scroll='list']")
     page.keyboard.press("ArrowRight")
@@ -64,6 +64,7 @@ def test_what_comes_waits_to_be_asked_for_unless_the_reader_follows(page: Page, 
     append(train, 2, 40, 41)
     expect(page.get_by_role("button", name="2 new samples")).to_be_visible()
     expect(dot).to_contain_text(re.compile(r"running · \d+ s ago"))
+    expect(dot).to_contain_text("Follow")
     append(train, 3, *range(8))
     expect(page.get_by_role("button", name="1 new step")).to_be_visible()
     expect(page.get_by_role("button", name="All steps")).to_contain_text("/ 3")
@@ -79,7 +80,7 @@ def test_what_comes_waits_to_be_asked_for_unless_the_reader_follows(page: Page, 
 
     # following goes along until the reader goes elsewhere
     page.keyboard.press("l")
-    expect(dot).to_contain_text("following")
+    expect(dot).to_contain_text("Following")
     append(train, 4, 0, 1)
     at(page, 4, 0)
     append(train, 4, 2)
@@ -94,7 +95,7 @@ def test_what_comes_waits_to_be_asked_for_unless_the_reader_follows(page: Page, 
     at(page, 4, 0)
     dot.click()
     at(page, 6, 0)
-    expect(dot).to_contain_text("following")
+    expect(dot).to_contain_text("Following")
 
 
 @pytest.mark.slow

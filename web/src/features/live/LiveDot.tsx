@@ -1,4 +1,4 @@
-/** The state of the run: a dot, a word and a time. On a press, the page follows the run. */
+/** The state of the run: a dot, a word and a time. On a press, the page follows the run; while it runs, it says so. */
 
 import { useSession } from "../../state/useSession";
 import { useEffect, useReducer } from "preact/hooks";
@@ -33,14 +33,15 @@ export function LiveDot() {
         ? "nothing written"
         : "last write"
       : doing;
-  const way = !isFollowing || doing === "ended" ? state : isQuiet ? `following · ${state}` : "following";
+  const way = !isFollowing || doing === "ended" ? state : isQuiet ? `Following · ${state}` : "Following";
   const word = isLost ? "connection lost" : way;
+  const mayFollow = !isFollowing && !isLost && doing === "running";
   const title = isFollowing ? "Following the newest step. Press to stop (l)" : "Press to follow the newest step (l)";
   const dot = isLost ? style["lost"] : (style[doing] ?? "");
   return (
     <button
       type="button"
-      class={`action ${style["live"]}`}
+      class={`action ${style["live"]} ${mayFollow ? style["offer"] : ""}`}
       aria-pressed={isFollowing}
       title={`${MEANING[doing](span(item.quiet_s))}${time === "" ? "" : `; last written ${time}`}. ${title}`}
       onClick={session.live.toggleFollowing}
@@ -50,6 +51,7 @@ export function LiveDot() {
         {word}
         {time !== "" && !isLost && <span>{isQuiet ? ` ${time}` : ` · ${time}`}</span>}
       </span>
+      {mayFollow && <b class={style["follow"]}>Follow</b>}
     </button>
   );
 }

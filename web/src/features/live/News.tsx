@@ -27,7 +27,12 @@ export function News() {
         </button>
       )}
       {isSaid && steps > 0 && (
-        <button type="button" class="action strong" title="Go to the newest step" onClick={session.live.goNewest}>
+        <button
+          type="button"
+          class="action strong"
+          title="Go to the newest step, once; Follow also goes to those that come later"
+          onClick={session.live.goNewest}
+        >
           {count(steps, "new step")}
         </button>
       )}

@@ -120,7 +120,7 @@ it("counts what came since the list was loaded", () => {
 
 it("follows the newest step until the reader goes to another sample or another step", async () => {
   const group = { prefix: "train/2/0/", members: ["0"], samples: 4, first: 0 } as GroupItem;
-  let answer = (_: GroupsReply): void => undefined;
+  let answer: (reply: GroupsReply) => void = () => undefined;
   vi.mocked(api.getGroups).mockReturnValue(new Promise((done) => (answer = done)));
   vi.mocked(api.getSample).mockResolvedValue({
     prompt_id: "",
