@@ -57,11 +57,11 @@ export function List() {
         <FilterField />
         <div class={style["line"]}>
           <ScopeField />
-          <SortField />
           <span class={style["menus"]}>
             <PickMenu />
             <Gear mode={mode} />
           </span>
+          <SortField />
         </div>
         <Lacking />
       </div>

@@ -54,6 +54,9 @@ export function SortField() {
   const way = descending ? "descending" : "ascending";
   return (
     <span class={style["sort"]}>
+      <span class="quiet" aria-hidden="true">
+        Order
+      </span>
       <select
         class="field"
         aria-label="Sort by"
