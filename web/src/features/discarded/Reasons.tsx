@@ -3,7 +3,7 @@
 import { useSession } from "../../state/useSession";
 import type { Session } from "../../state/session";
 import { askDiscards } from "../../api";
-import { bars, isOfEqualRewards, percent, summed, type Bar } from "../../lib/sample/discardReasons";
+import { bars, isOfEqualRewards, meaningOf, percent, summed, type Bar } from "../../lib/sample/discardReasons";
 import { condition, narrowed } from "../../lib/list/filter";
 import { count, figure } from "../../lib/numbers/numbers";
 import { Failure } from "../../ui/layout/EmptyState";
@@ -55,6 +55,7 @@ export function Reasons() {
                 <a class={style["go"]} {...to(session, reason, "run")} title="All samples of the run with this reason">
                   <Text text={reason} />
                 </a>
+                {meaningOf(reason) !== "" && <small>{meaningOf(reason)}</small>}
                 {isOfEqualRewards(reason) && atZero + aboveZero > 0 && (
                   <small>
                     <a

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunDiscards, StepsReply } from "../../api/types.gen";
-import { bars, percent, summed } from "./discardReasons";
+import { bars, meaningOf, percent, summed } from "./discardReasons";
 
 const steps = (count: number): StepsReply => ({
   run: "r",
@@ -71,4 +71,11 @@ describe("what was not trained on", () => {
       percent(0, 0),
     ]).toEqual(["0%", "< 0.1%", "33%", "> 99.9%", "100%", "0%"]);
   });
+});
+
+it("explains the usual reasons, and no others", () => {
+  expect(meaningOf("zero_advantage")).toContain("rewards of the group are equal");
+  expect(meaningOf("run_ended")).toContain("the run ended");
+  expect(meaningOf("stale")).toContain("too old");
+  expect(meaningOf("my_own_filter")).toBe("");
 });

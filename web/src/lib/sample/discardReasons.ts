@@ -29,6 +29,19 @@ export const isReason = (status: string, discarded: string): boolean =>
 /** True if a group was discarded because its rewards are equal: they are all 0, or all larger, or all smaller. */
 export const isOfEqualRewards = (reason: string): boolean => /zero.?(?:adv|std|var)/i.test(reason);
 
+/** What the usual reasons mean. */
+const MEANINGS: readonly (readonly [RegExp, string])[] = [
+  [/^run.?ended$/i, "the run ended before a step used them"],
+  [/^stale$|too.?old|off.?policy/i, "written by a policy too old to train on"],
+  [/zero.?(?:adv|std|var)/i, "all rewards of the group are equal: nothing to learn"],
+  [/^(?:error|failed)$/i, "the generation failed"],
+  [/^(?:aborted|cancelled|canceled)$/i, "the generation was ended from outside"],
+  [/over.?long|too.?long/i, "the response is too long"],
+];
+
+/** What a reason means in words; empty for one that is not known. */
+export const meaningOf = (reason: string): string => MEANINGS.find(([known]) => known.test(reason))?.[1] ?? "";
+
 /** The reasons, the most frequent first. */
 export function summed(reply: RunDiscards, steps: StepsReply, step: number | null): Sums {
   const result = new Map<string, Reason>();

@@ -1,7 +1,7 @@
 /** The figures of a sample, in reading order. */
 
 import type { GroupItem, SampleReply, SourceInfo, WireNumber } from "../../api/types.gen";
-import { isReason } from "./discardReasons";
+import { isReason, meaningOf } from "./discardReasons";
 import { bareName, commonPrefix, isScore } from "../list/metricNames";
 import { exact, figure, finite, score, signed, size } from "../numbers/numbers";
 
@@ -159,7 +159,9 @@ function policy({ policy_version: version, lag }: SampleReply): Labelled[] {
 function discarded(reply: SampleReply): Labelled[] {
   const [fact] = word("Discarded", reply.discarded, "discarded", "warn");
   if (fact === undefined) return [];
-  return [isReason(reply.status, reply.discarded) ? { ...fact, text: ended(reply) } : fact];
+  const meaning = meaningOf(reply.discarded);
+  const explained = meaning === "" ? fact : { ...fact, title: `${reply.discarded}: ${meaning}` };
+  return [isReason(reply.status, reply.discarded) ? { ...explained, text: ended(reply) } : explained];
 }
 
 const ended = ({ status: name, status_raw: raw }: SampleReply): string =>
