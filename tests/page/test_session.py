@@ -182,7 +182,7 @@ def test_files_and_images_are_fetched_once_by_each_ticket(page: Page, tmp_path: 
         page.goto(f"{address}{f'#token={process.token}' if process.token else ''}")
         page.wait_for_function("() => document.querySelector('article img')?.naturalWidth === 30")
         assert (page.locator("article img").get_attribute("src") or "").startswith("blob:http://127.0.0.1")
-        page.get_by_role("link", name="Problems").first.click()
+        page.get_by_role("link", name="Unreadable").first.click()
         link = page.get_by_role("link", name="Download")
         for button in ("left", "middle"):
             with page.expect_download() as taken:

@@ -174,7 +174,7 @@ def test_problems_are_listed_with_file_bytes_and_reason(page: Page, own: Viewer,
         file.write(b'{"broken": \n')
     page.goto(own.link)
     at(page, 2, 0)
-    page.get_by_role("link", name="Problems: 1").click()
+    page.get_by_role("link", name="Unreadable: 1 record").click()
     expect(page.get_by_text('{"broken":').first).to_be_visible()
     expect(page.get_by_text(re.compile("not JSON")).first).to_be_visible()
 

@@ -11,7 +11,7 @@ const PAGES: Record<string, string> = {
   findings: "Findings",
   tokens: "Tokens",
   compare: "Compare",
-  problems: "Problems",
+  problems: "Unreadable records",
   search: "Search",
   report: "Report",
   run: "Run",

@@ -2,7 +2,7 @@
 
 import type { Session } from "../../state/session";
 import type { Page } from "../../lib/address/address";
-import { count, figure } from "../../lib/numbers/numbers";
+import { count } from "../../lib/numbers/numbers";
 import { runs } from "../../state/runs";
 import type { Sign } from "../../ui/controls/Icon";
 
@@ -87,8 +87,8 @@ export function pages(session: Session): PageEntry[] {
     {
       page: "problems",
       sign: "problems",
-      label: "Problems",
-      more: problems === 0 ? "none" : figure(problems),
+      label: "Unreadable",
+      more: problems === 0 ? "no record that could not be read" : count(problems, "record"),
       badge: problems,
       isEmpty: problems === 0,
     },

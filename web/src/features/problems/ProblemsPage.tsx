@@ -46,20 +46,20 @@ export function ProblemsPage() {
 
   if (error !== null)
     return (
-      <Alone heading="Problems">
-        <Failure error={error} what="The list of problems" again={() => void load([])} />
+      <Alone heading="Unreadable records">
+        <Failure error={error} what="The list of unreadable records" again={() => void load([])} />
       </Alone>
     );
   if (reply === null)
     return (
-      <Alone heading="Problems">
+      <Alone heading="Unreadable records">
         <Loading />
       </Alone>
     );
   if (reply.total === 0) {
     return (
-      <Alone heading="Problems">
-        <State title="No problems">
+      <Alone heading="Unreadable records">
+        <State title="No unreadable records">
           <p>
             Every record of this run is readable
             {session.run.now.value?.progress.phase === "ready" ? "." : " so far. Indexing is not finished."}
