@@ -4,11 +4,12 @@ import { useState } from "preact/hooks";
 import type { RunItem } from "../../../api/types.gen";
 import { MAX_OVER } from "../../../lib/address/address";
 import { count } from "../../../lib/numbers/numbers";
-import { runMark } from "../../../state/marks";
+import { nameOf, runMark } from "../../../state/marks";
 import { runs, samplesOf } from "../../../state/runs";
 import { useSession } from "../../../state/useSession";
 import { Finder, rowId } from "../../../ui/controls/Finder";
 import { Popover } from "../../../ui/overlay/Popover";
+import { Text } from "../../../ui/text/Text";
 import { matchingRuns } from "../runSearch";
 import { RunName } from "./RunName";
 import style from "./AddRun.module.css";
@@ -40,6 +41,15 @@ export function AddRuns({ label, button, buttonClass, isInline = false }: Props)
     session.place.go({ over: [...over, ...added.slice(0, room)] }, "replace");
   const visible = others.filter(({ id }) => !runMark(id).hidden);
   if (others.length === 0 || room <= 0) return null;
+  const [only] = others;
+  if (only !== undefined && others.length === 1 && over.length === 0)
+    return (
+      <button type="button" class={buttonClass} onClick={() => add(only.id)}>
+        <span class="clip">
+          Compare with <Text text={nameOf(only)} />
+        </span>
+      </button>
+    );
   return (
     <>
       {isInline ? (
