@@ -70,7 +70,7 @@ def test_twenty_are_judged_and_saved(page: Page, person: Presses) -> None:
     expect(page.get_by_role("region", name="Judging")).to_contain_text("48 left to judge")
     for _ in range(20):
         person.judge_by_number()
-    expect(page.get_by_role("region", name="Judging")).to_contain_text("28 left to judge")
+    expect(page.get_by_role("region", name="Judging")).to_contain_text("20 judged, 28 left to judge")
     person.button("Export")
     with page.expect_download() as download:
         person.button("Download")

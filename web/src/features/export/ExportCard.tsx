@@ -7,7 +7,7 @@ import { inWords } from "../../lib/address/python";
 import { nameOf } from "../../state/marks";
 import { nameOfSample } from "../../lib/sample/name";
 import { Copy } from "../../ui/controls/Copy";
-import { copyLink } from "../../ui/controls/link";
+import { copyLink, isOnlyHere } from "../../ui/controls/link";
 import { Download } from "../../ui/controls/Download";
 import { Dialog } from "../../ui/overlay/Dialog";
 import { Segments } from "../../ui/controls/Segments";
@@ -138,6 +138,9 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
           </button>
         )}
       </p>
+      {of === "sample" && isOnlyHere() && (
+        <p class="quiet">A link opens only on this machine, where the viewer listens; a report opens anywhere.</p>
+      )}
       <h3>The same in Python</h3>
       <pre class={style["code"]}>{callOf(session, of, kind)}</pre>
       <p class={style["foot"]}>

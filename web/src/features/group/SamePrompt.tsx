@@ -9,6 +9,7 @@ import type { PromptLife, PromptStep } from "../../api/types.gen";
 import { scopeOf } from "../../lib/address/address";
 import { count, exact, figure, finite, score } from "../../lib/numbers/numbers";
 import { cellColour, placeIn } from "../../lib/colour/scales";
+import { evalsName } from "../pages";
 import { nameOf } from "../../state/marks";
 import { runOf, runs } from "../../state/runs";
 import { asApiError } from "../../state/browser/login";
@@ -36,24 +37,37 @@ export function SamePrompt() {
     of,
   );
   const same = loaded.value;
+  const evals = { page: "evals", ask: {} } as const;
+  const isOnce = same !== null && same.steps.length < 2;
   return (
-    <details
-      class={`${folded["folded"]} ${style["same"]}`}
-      open={isOpen.value}
-      onToggle={(event) => (isOpen.value = event.currentTarget.open)}
-    >
-      <summary>
-        <b>Same prompt</b>{" "}
-        <span class="clip">{loaded.error === null ? summary(session, same) : loaded.error.message}</span>
-      </summary>
-      {isOpen.value && same !== null && (
-        <>
-          {same.steps.length > 1 && <Strips same={same} />}
-          {same.is_cut && <p class="quiet">Not all steps are listed.</p>}
-          <OtherRuns prompt={same.prompt} />
-        </>
+    <>
+      <details
+        class={`${folded["folded"]} ${style["same"]}`}
+        open={isOpen.value}
+        onToggle={(event) => (isOpen.value = event.currentTarget.open)}
+      >
+        <summary>
+          <b>Same prompt</b>{" "}
+          <span class="clip">{loaded.error === null ? summary(session, same) : loaded.error.message}</span>
+        </summary>
+        {isOpen.value && same !== null && (
+          <>
+            {same.steps.length > 1 && <Strips same={same} />}
+            {same.is_cut && <p class="quiet">Not all steps are listed.</p>}
+            <OtherRuns prompt={same.prompt} />
+          </>
+        )}
+      </details>
+      {isOnce && evalsName(session) === "Evals" && (
+        <p class={`quiet ${style["again"]}`}>
+          Prompts that come again are under{" "}
+          <a href={session.place.href(evals)} onClick={session.place.onLink(evals)}>
+            Evals
+          </a>
+          .
+        </p>
       )}
-    </details>
+    </>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The bar of the judging mode: the queue, its progress, the three judgements, the agreement and the export. */
 
-import type { Order, Queue } from "../../state/judging";
+import { judgementsOf, type Order, type Queue } from "../../state/judging";
 import { useSession } from "../../state/useSession";
 import { sampleMark } from "../../state/marks";
 import { figure } from "../../lib/numbers/numbers";
@@ -102,10 +102,16 @@ function Progress({ queue }: { queue: Queue }) {
   const where = scope?.where ?? "";
   const steps = isWide || scope === null || scope.step === null ? "all steps" : `step ${figure(scope.step)}`;
   const doubt = against === "" ? "groups with mixed rewards first" : `reward against ${against}`;
+  const among = isWide || scope === null || scope.step === null ? `${queue.split}/` : `${queue.split}/${scope.step}/`;
+  const done = judgementsOf(queue.run).filter(({ name }) => name.startsWith(among)).length;
   const words = [steps, where, order === "disagreement" ? doubt : ""].filter((one) => one !== "").join(" · ");
   return (
     <p class={style["progress"]} role="status">
-      <b>{isCheck ? `Check ${figure(at + 1)} of ${figure(ids.length)}` : `${figure(samples - at)} left to judge`}</b>
+      <b>
+        {isCheck
+          ? `Check ${figure(at + 1)} of ${figure(ids.length)}`
+          : `${done > 0 ? `${figure(done)} judged, ` : ""}${figure(samples - at)} left to judge`}
+      </b>
       <small title={words}>{isCheck ? "the reward is hidden" : words}</small>
     </p>
   );
