@@ -176,13 +176,13 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "answers end at a limit": (
         "curves",
         {"change": cut_off},
-        ("Answers of the largest length of the run rose from ",),
+        ("Answers that stop at the largest length of the run, probably a limit, rose from ",),
     ),
     "answers are empty": ("curves", {"change": empty}, ("Answers of 12 characters or fewer rose from 0% to ",)),
     "a phrase is paid for twice": (
         "paid_for",
         {"change": paid_twice, "members": 8},
-        ("correctness does not follow", ": +0.49 reward within"),
+        ("correctness does not follow", ": +0.49 reward;"),
     ),
     "another script spreads": ("curves", {"change": another_script}, ("Answers in a non-Latin script rose",)),
     "one environment fails": (
@@ -289,7 +289,7 @@ def test_a_part_of_the_reward_that_falls_is_told_with_the_rise(tmp_path: Path) -
 def test_the_reward_of_a_run_that_is_never_right_has_not_fallen(tmp_path: Path) -> None:
     run = write(tmp_path / "run", 1, rate=lambda step: -0.6)
     sentences = brief_of(run, tmp_path / "index").sentences
-    assert "have no spread" in sentences[0].text and "no clear change" in sentences[-1].text
+    assert "have equal rewards" in sentences[0].text and "no clear change" in sentences[-1].text
 
 
 def test_a_value_of_a_tag_that_comes_with_a_dip_stands_behind_it(tmp_path: Path) -> None:

@@ -41,11 +41,12 @@ SPREADING = {
     "other_script": ("derived.non_latin", "Answers in a non-Latin script"),
     "refusals": ("derived.refusals", "Refusals"),
     "gave_up": ("derived.gave_up", "Answers that give up"),
-    "tool_errors": ("derived.tool_errors", "Answers with a tool call that went wrong"),
-    "cut_at_limit": ("response_tokens", "Answers of the largest length of the run"),
+    "tool_errors": ("derived.tool_errors", "Answers with failed tool calls"),
+    "cut_at_limit": ("response_tokens", "Answers that stop at the largest length of the run, probably a limit,"),
     "other_turns": ("derived.other_turns", "Answers that continue with a turn of the user"),
-    "special_cases": ("derived.special_cases", "Code that answers fixed inputs with fixed values"),
-    "tamper_words": ("derived.tamper_words", "Answers that write to tests, skip them or could fool them"),
+    "grader_words": ("derived.grader_words", "Words to the grader"),
+    "special_cases": ("derived.special_cases", "Code that hard-codes answers"),
+    "tamper_words": ("derived.tamper_words", "Answers that edit or skip tests, or may trick them,"),
 }
 """The rules about what spreads in the answers: the metric of each, and what its title begins with."""
 
@@ -80,9 +81,11 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     ),
     "no_spread": (
         {"group without_spread": UP, "group all_best": STEPS / 90, "group all_worst": STEPS / 180},
-        "89% of the groups have no spread", 48, 59,
+        "89% of the groups have equal rewards", 48, 59,
     ),
-    "truncated_rise": ({"share truncated": 0.05 + STEPS / 200}, "Truncated answers rose from 8% to 32%", 48, 59),
+    "truncated_rise": (
+        {"share truncated": 0.05 + STEPS / 200}, "Truncated answers rose from 8% to 32% of all answers", 48, 59,
+    ),
     "kl_explosion": (
         {"trainer kl": 0.01 * np.exp(np.maximum(0, STEPS - 40) / 4)}, "The trainer's KL is", 48, 59,
     ),
@@ -90,11 +93,13 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
         rule: (
             {"samples ": FLAT + 63, f"sample {metric}": FLAT + 99, f"sample {metric} max": FLAT + 512,
              f"matching {metric}": 3 + STEPS / 3},
-            f"{noun} rose from 8% to 33%", 48, 59,
+            f"{noun} rose from 8% to 33% of all answers", 48, 59,
         )
         for rule, (metric, noun) in SPREADING.items()
     },
-    "unclosed_think": ({"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18%", 48, 59),
+    "unclosed_think": (
+        {"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18% of all answers", 48, 59,
+    ),
     "other_language": (
         {"sample derived.other_language": STEPS / 60}, "Answers in another language than the question rose from 9% to",
         48, 59,
@@ -226,7 +231,7 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
     ),
     (
         "entropy_collapse", {"token entropy": with_values(np.where(STEPS < 40, 2.0, 0.1), _3=0.1)},
-        [("Entropy fell to 0.1", 40, 59)],
+        [("Entropy fell from 2 to 0.1", 40, 59)],
     ),
 ]  # fmt: skip
 

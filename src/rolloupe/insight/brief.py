@@ -4,7 +4,7 @@ A change is reported only if it stands out of the noise.
 """
 
 from collections.abc import Iterator, Sequence
-from math import sqrt
+from math import inf, sqrt
 from operator import attrgetter, itemgetter
 
 import numpy as np
@@ -31,14 +31,14 @@ MOST = 3
 """Sentences of a brief."""
 GAIN = 0.1
 """The least that a finding raised the mean reward by if a brief mentions it, in standard deviations of rewards."""
-VERDICTS = {"suspect": "correctness does not follow", "unverified": "the run does not record correctness"}
+VERDICTS = {"suspect": "correctness does not follow", "unverified": "nothing says whether these answers are right"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
     "tool_errors", "truncated_rise", "cut_at_limit", "empty_answers", "refusals", "gave_up", "repeated_text",
     "other_script", "other_language", "other_turns",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
-CHEATS = {"tamper_words", "special_cases"}
+CHEATS = {"tamper_words", "special_cases", "grader_words"}
 """Rules about curves that come before what is paid for: honest code seldom looks like that."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
@@ -47,9 +47,7 @@ ALIKE = {"one_text", "one_prompt", "trained_evals"}
 STATED = "stated_labels"
 UNPAID, UNPAID_SHARE = "unpaid_labels", 0.1
 LABELS = {"disputed_labels", STATED, UNPAID}
-"""Rules about labels that a brief mentions though they need a look; first of all if so many right answers are unpaid,
-as a share of all answers.
-"""
+"""Rules about labels that a brief mentions though they need a look; `UNPAID` is first of all at such a share."""
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "policy_lag", "few_prompts"}
@@ -165,18 +163,22 @@ PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
 def _held_out(run: OpenRun) -> Iterator[Ranked]:
     """Yield what went wrong in an evaluation, or else what changed in the first, or that nothing did in any."""
     changes = [found for summary in evals_answer(run, EvalQuery()).evals if (found := _evaluation(run, summary))]
-    first = min((change for _, change in changes), key=attrgetter("rank"), default=None)
-    if first is not None and first.rank == Rank.STEADY:
-        shown = ", ".join(change.sentence.text for _, change in changes[:MOST])
-        text = f"No clear change over {max(count for count, _ in changes)} evaluations: {shown}."
-        first = first._replace(sentence=replace(first.sentence, text=text))
-    yield from () if first is None else (first,)
+    if not changes:
+        return
+    first, *others = sorted((change for _, change in changes), key=attrgetter("rank"))
+    texts = [one.sentence.text.rstrip(".") for one in (first, *others[: MOST - 1])]
+    text = f"{'; '.join(texts)}."
+    if first.rank == Rank.STEADY:
+        text = f"No clear change over {max(count for count, _ in changes)} evaluations: {', '.join(texts)}."
+    yield first._replace(sentence=replace(first.sentence, text=text))
 
 
 def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None:
     """Return how many times an evaluation was made, and what it did; None for fewer than two."""
     known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
-    if len(known) < 2:
+    begun = min((step for split, step in run.snapshot().steps if split == "train"), default=-inf)
+    before = sum(step.step < begun for step in known)  # the last of these is where training starts
+    if len(known := known[max(0, before - 1) :]) < 2:
         return None
     counts = np.array([step.samples - step.without for step in known], float)
     deviation = None if summary.falls else graded_deviation(run, summary.split)
@@ -271,7 +273,7 @@ def _shares(finding: Finding) -> str:
 
 
 def _paid(finding: Finding) -> str:
-    return f"{finding.effect:+.2g} reward within the group".replace("-", "−")
+    return f"{finding.effect:+.2g} reward".replace("-", "−")
 
 
 def _data(data: LintData) -> Iterator[Ranked]:
@@ -299,6 +301,8 @@ def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> It
 
     `is_first` if nothing else comes before a hint; `has_fallen` if there is a fall that the causes may explain.
     """
+    names = {one.rule.name for one in raised}
+    raised = [one for one in raised if one.rule.name != "cut_at_limit" or "truncated_rise" not in names]
     causes = sorted((one for one in raised if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
     errors = [one for one in raised if (one.rule.severity == "error" or one.rule.name in CHEATS) and one not in causes]
     hints = [one for one in raised if one not in causes and one not in errors]

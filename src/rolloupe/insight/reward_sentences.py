@@ -225,7 +225,8 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         rank, way, first = Rank.FALL, -1, windows.best_step
     elif windows.change:
         rank, word = (Rank.CHANGE, "rose") if way > 0 else (Rank.ERROR, "fell")
-        text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}; it was best at step {peak}."
+        best_at = f"; it was best at step {peak}" if way > 0 else ""
+        text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}{best_at}."
     else:
         doubt = f"±{windows.half_width:.2g}{windows.over}" if windows.is_noisy else "always the same"
         perhaps = {0: "shows no clear change", 1: "may have risen", -1: "may have fallen"}[windows.perhaps]
@@ -454,6 +455,8 @@ def _only(step: StepSummary) -> float | None:
 def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
     """Return whether the mean reward of the steps beside some, `AROUND` on each side, is far from their one reward."""
     before, after = (known[part] for part in _beside(stretch))
+    if _is_between(known, before, value):
+        return True
     usual = median([_distance([step], value) for step in _without(known, stretch)] or [0.0])
     count = _count(known[stretch.start : stretch.stop])
     for beside in (before, after) if after else (before,):
@@ -466,6 +469,13 @@ def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bo
 
 def _count(steps: Sequence[StepSummary]) -> int:
     return sum(step.reward.count for step in steps)
+
+
+def _is_between(known: Sequence[StepSummary], before: Sequence[StepSummary], value: float) -> bool:
+    """Return whether rewards were as spread as ever in the steps before all had one that is neither best nor worst."""
+    low, high = (end(getattr(step.reward, name) for step in known) for end, name in ((min, "min"), (max, "max")))
+    usual = median(spreads) if (spreads := [step.reward.std or 0.0 for step in known if _only(step) is None]) else 0.0
+    return low < value < high and all((step.reward.std or 0.0) > usual / 2 for step in before)
 
 
 def _distance(steps: Sequence[StepSummary], value: float) -> float:

@@ -28,27 +28,28 @@ def trend(first: float, last: float, early: float = 0, late: float = 0) -> Trend
 
 
 PHRASE, LENGTH = ("“a b”", ""), ("length", "characters")
-TYPICAL_USES = "earns +0.17 over its siblings, typically 5.2 uses early, 7 late"
-TYPICAL = "Each doubling of length earns +0.3 over its siblings, typically 612 characters early, 1,804 late"
+TYPICAL_USES = "earns +0.17 over siblings, from typically 5.2 uses early to 7 late"
+TYPICAL = "Doubling the length earns +0.3 over siblings, from typically 612 characters early to 1,804 late"
 
 
 @each(
     ("sentence", "expected"),
     [
         (sentence_of("suspect", *PHRASE, 0.123, trend(0.081, 0.94)),
-         "“a b” earns +0.12 over its siblings, in 8% of the responses early, 94% late; correctness does not follow."),
+         "“a b” earns +0.12 over siblings, in 8% of the responses early, 94% late; correctness does not follow."),
         (sentence_of("watch", *PHRASE, 0.1, trend(0.001, 0.04)),
-         "“a b” earns +0.1 over its siblings, in under 1% of the responses early, 4% late; there is no clear rise."),
+         "“a b” earns +0.1 over siblings, in under 1% of the responses early, 4% late; there is no clear rise."),
         (sentence_of("watch", "refusing", "refusals", -0.1, trend(0.501, 0.502)),
-         "Refusing costs 0.1 against its siblings, in 50% of the responses; there is no clear rise."),
+         "Refusing costs 0.1 against siblings, in 50% of the responses; there is no clear rise."),
         (sentence_of("watch", *LENGTH, 0.3, trend(1, 1, 612.4, 1804)),
          f"{TYPICAL}; there is no clear rise."),
         (sentence_of("earned", "“.”", "", 0.17, trend(0.999, 1, 5.24, 7)),
-         f"Each doubling of “.” {TYPICAL_USES}; correctness goes with it."),
+         f"Doubling the uses of “.” {TYPICAL_USES}; correctness goes with it."),
         (sentence_of("drift", *LENGTH, 0, trend(1, 1, 600, 720)),
-         "Length is on the rise, typically 600 characters early, 720 late; the reward does not clearly pay for it."),
+         ("Length is on the rise, from typically 600 characters early to 720 late; "
+         "the reward does not clearly pay for it.")),
         (sentence_of("earned", *PHRASE, 0.2, trend(0.996, 0.9)),
-         "“a b” earns +0.2 over its siblings, in over 99% of the responses early, 90% late; correctness goes with it."),
+         "“a b” earns +0.2 over siblings, in over 99% of the responses early, 90% late; correctness goes with it."),
     ],
 )  # fmt: skip
 def test_a_sentence_is_true_of_its_numbers(sentence: str, expected: str) -> None:

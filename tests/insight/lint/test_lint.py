@@ -104,7 +104,6 @@ def test_a_sound_run_breaks_none(tmp_path: Path) -> None:
         "equal_logprobs",
         "off_policy",
         "policy_lag",
-        "recurring_texts",
         "one_text",
         "one_prompt",
         "trained_evals",
@@ -165,7 +164,7 @@ def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: P
     assert [one.rule for one in found.broken] == ["truncated_rewards"] and not found.is_broken
     assert found.broken[0].text.startswith("57 of 57 truncated samples were rewarded;") and found.samples == 17_273
     assert run.sample(found.broken[0].samples[0]).row.status == "truncated"
-    lacking = {"off_policy", "needless_truncation", "policy_lag", "label_in_prompt"}
+    lacking = {"off_policy", "needless_truncation", "policy_lag"}
     assert {one.rule for one in found.unchecked} == lacking and found.read >= 128
     assert run.lint(split="eval/held_out", steps=(0, 20)).samples < 1440
     with pytest.raises(NotFound):

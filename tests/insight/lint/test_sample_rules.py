@@ -41,8 +41,6 @@ def masked(*mask: int) -> dict[str, Any]:
     return {"series": {"logprobs": [-0.5, -0.25, -0.125, -0.5], "loss_mask": [*mask]}}
 
 
-LONG = "This is a long answer, which no model gives twice. " * 5
-
 BREAKS: dict[str, Mapping[str, Any]] = {
     "unequal_lengths": {"series": {"logprobs": [-0.5, -0.25, -0.125]}},
     "other_text": {"response": "It is Ottawa."},
@@ -50,7 +48,7 @@ BREAKS: dict[str, Mapping[str, Any]] = {
     "prompt_in_mask": masked(0, 1, 1, 1, 1, 1),
     "masked_end": masked(0, 0, 1, 1, 1, 0),
     "mask_gap": masked(0, 0, 1, 0, 1, 1),
-    "label_in_prompt": {"prompt": "Is it Toronto?"},
+    "stated_labels": {"prompt": "Which city? Answer: Toronto"},
 }
 
 
@@ -65,7 +63,7 @@ def test_a_step_breaks_each_rule(tmp_path: Path) -> None:
     for step, rule in enumerate(BREAKS):
         (one,) = [one for one in found.broken if one.rule == rule]
         assert (one.is_certain, one.count) == (LINT_RULES[rule].is_certain, 2)
-        assert one.samples == [f"train/{step}/a/0", f"train/{step}/a/1"] and one.text.endswith("samples read.")
+        assert one.samples == [f"train/{step}/a/0", f"train/{step}/a/1"] and "samples that were read" in one.text
     assert len(found.broken) == len(BREAKS)
 
 
@@ -123,7 +121,7 @@ def test_it_is_said_since_when_right_answers_are_unpaid(tmp_path: Path) -> None:
     right = {"response": "Answer: Toronto", **no_tokens}
     found = linted(tmp_path, lambda step, _: {**right, "reward": 0.0} if step >= 6 else right, steps=11)
     texts = [one.text for one in found.broken if one.rule == "unpaid_labels"]
-    words = "yet no reward is lower: 10 of 10 right answers read since step 6, none of 12 before."
+    words = "10 of the 10 right answers that were read since step 6, none of 12 before."
     assert len(texts) == 1 and texts[0].endswith(words)
 
 
@@ -173,14 +171,6 @@ def test_a_policy_lags(metrics: Mapping[str, float], config: object, text: str, 
     assert [text in broken.text and broken.rule == "policy_lag" for broken in found.broken] == [True] * bool(text)
 
 
-def test_long_responses_come_again(tmp_path: Path) -> None:
-    found = linted(tmp_path, lambda step, _: {"response": LONG, "tokens": None, "token_ids": None, "series": None})
-    (one,) = [one for one in found.broken if one.rule == "recurring_texts"]
-    assert (one.count, one.is_certain) == (6, False) and "at another step: 6 samples of 6" in one.text
-    at_one = linted(tmp_path / "b", lambda step, _: {"response": f"{LONG}{step}", "tokens": None, "series": None})
-    assert "recurring_texts" in at_one.checked and not [one for one in at_one.broken if one.rule == "recurring_texts"]
-
-
 def test_lint_reads_few_samples_of_a_large_run_at_all_its_steps(tmp_path: Path) -> None:
     (tmp_path / "run/samples").mkdir(parents=True)
     (tmp_path / "run/rolloupe.json").write_text('{"layout": "rolloupe", "version": 1}')
@@ -189,9 +179,9 @@ def test_lint_reads_few_samples_of_a_large_run_at_all_its_steps(tmp_path: Path) 
          "label": "1?" + "x" * 4, "turns": 1} for step in range(40) for index in range(50)
     ]  # fmt: skip
     for row in rows[1000:]:
-        row["prompt"] = row["label"]
+        row["prompt"] = f"Answer: {row['label']}"
     (tmp_path / "run/samples/rank0.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
-    (one,) = [one for one in found.broken if one.rule == "label_in_prompt"]
+    (one,) = [one for one in found.broken if one.rule == "stated_labels"]
     assert found.read == MOST_READ and one.count == MOST_READ // 2
-    assert "128 of 128 samples read since step 20, none of 128 before" in one.text
+    assert "128 of the 128 samples that were read since step 20, none of 128 before" in one.text

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rolloupe.cli import terminal
 from rolloupe.cli.options import JSON, command, listing
 from rolloupe.cli.runs import opened
-from rolloupe.cli.terminal import NOTHING, OK, complain, counted, show_command, show_line, show_unchecked, tell, tell_json
 from rolloupe.questions import option
 from rolloupe.server.settings import STATE_DIR, RunPaths
 
@@ -79,9 +79,9 @@ def check(asked: CheckOptions, place: RunPaths) -> int:
         for run, answer in answers:
             if asked.as_json:
                 for row in answer.arrow().to_pylist():
-                    tell_json({"run": run.id, **row})
+                    terminal.tell_json({"run": run.id, **row})
                 for rule in answer.unchecked:
-                    tell_json({"run": run.id, "rule": rule.rule, "unchecked": rule.reason})
+                    terminal.tell_json({"run": run.id, "rule": rule.rule, "unchecked": rule.reason})
                 continue
             shares_path = place.run_id is not None or sum(other.path == run.path for other in runs) > 1
             for raised in answer:
@@ -89,9 +89,9 @@ def check(asked: CheckOptions, place: RunPaths) -> int:
             _print_checked(run, answer, names_run=len(answers) > 1)
         for run, _ in answers:
             for name, reason in run.rules_off().items():
-                complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
+                terminal.complain(f"Switched off for {run.id}: {name}{f', because {reason}' if reason else ''}.")
         is_wrong = any(raised.rule.severity == "error" for _, answer in answers for raised in answer)
-        return NOTHING if is_wrong else OK
+        return terminal.NOTHING if is_wrong else terminal.OK
 
 
 def _named(runs: "Runs", place: RunPaths) -> "Runs":
@@ -110,13 +110,13 @@ def _print_checked(run: "Run", answer: "RunCheck", *, names_run: bool) -> None:
     """Say how many rules looked; for one run, why the others could not."""
     count, left = len(answer.checked), len(answer.unchecked)
     verdict = "" if answer or not count else "nothing stands out: "
-    looked = f"{counted(count, 'rule')} looked at the curves" if count else "no rule could be checked"
+    looked = f"{terminal.counted(count, 'rule')} looked at the curves" if count else "no rule could be checked"
     text = f"{verdict}{looked}{f'; {left} could not' if left and count else ''}"
     if names_run:
-        tell(f"{run.id}: {text}.")
+        terminal.tell(f"{run.id}: {text}.")
         return
-    tell(f"{text[:1].upper()}{text[1:]}{':' if left else '.'}")
-    show_unchecked((rule.rule, rule.reason) for rule in answer.unchecked)
+    terminal.tell(f"{text[:1].upper()}{text[1:]}{':' if left else '.'}")
+    terminal.show_unchecked((rule.rule, rule.reason) for rule in answer.unchecked)
 
 
 def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) -> None:
@@ -124,8 +124,8 @@ def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) 
     rule, alarm = raised
     name = f"{run.id}: " if names_run else ""
     style = "bold red" if rule.severity == "error" else "bold yellow"
-    show_line((f"{rule.severity} ", style), (f"{name}{alarm.title}", "bold"))
-    show_line(f"  {alarm.text}  [{rule.name}]")
+    terminal.show_line((f"{rule.severity} ", style), (f"{name}{alarm.title}", "bold"))
+    terminal.show_line(f"  {alarm.text}  [{rule.name}]")
     words = ["metrics", run.path, *(curve.name for curve in alarm.curves)]
     if splits := run.splits():
         first, last = alarm.first_step, alarm.last_step
@@ -133,4 +133,4 @@ def _print(run: "Run", raised: "Raised", *, names_run: bool, shares_path: bool) 
         words += ["--step", f"{first}" if first == last else f"{first}:{last}"]
         words += ["--where", alarm.where] if alarm.where else []
         words += ["--sort", alarm.sort, *(["--desc"] if alarm.descending else [])] if alarm.sort else []
-    show_command(*words, *(["--run", run.id] if shares_path else []))
+    terminal.show_command(*words, *(["--run", run.id] if shares_path else []))

@@ -71,9 +71,8 @@ def _print(run: "Run", answer: "RunLint", *, names_run: bool) -> None:
         read = f", {answer.read:,} of them read whole, evenly over the steps," if answer.read < answer.samples else ""
         discarded = f", {answer.discarded:,} discarded ones included{'' if read else ','}" if answer.discarded else ""
         rules = f"{counted(len(answer.checked), 'rule')}; {len(answer.broken)} broken"
-        left = f"; {len(answer.unchecked)} could not be checked" if answer.unchecked else ""
-        end = ":" if left and not names_run else "."
-        tell(f"{name}Checked {answer.samples:,} samples{discarded}{read} by {rules}{left}{end}")
+        left = f"; {len(answer.unchecked)} could not be checked{'.' if names_run else ':'}" if answer.unchecked else "."
+        tell(f"{name}Checked {answer.samples:,} samples{discarded}{read} by {rules}{left}")
     else:
         tell(f"{name}There is no sample in these steps.")
     if not names_run:

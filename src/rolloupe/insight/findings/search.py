@@ -21,7 +21,7 @@ from rolloupe.index.features import features_of
 from rolloupe.insight.curves import counted
 from rolloupe.insight.findings import selection
 from rolloupe.insight.findings import trend as trends
-from rolloupe.insight.findings.phrase import ALIKE, RELATED, Wording, phrases_in, wording_of, words_to_read
+from rolloupe.insight.findings.phrase import ALIKE, NUMBER, RELATED, Wording, phrases_in, wording_of, words_to_read
 from rolloupe.insight.findings.selection import TYPICAL_SHARE, FeatureMatrix
 from rolloupe.insight.findings.trend import CLASSES, NEARLY_ALL, Finding, FindingClass, ReadingList, RunFindings, Trend
 from rolloupe.query import run_features, text_rewards
@@ -179,9 +179,11 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
     begin, common = title[:1].upper() + title[1:], _common(trend, METRICS[behaviour].unit if behaviour else "uses")
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
-    begin = f"Each doubling of {title}" if is_by_doubling(behaviour, trend) else begin
     gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
-    return f"{begin} {gain} its siblings, {common}; {ENDINGS[kind]}."
+    if is_by_doubling(behaviour, trend):
+        unit = METRICS[behaviour].unit if behaviour else "uses"
+        begin = f"Doubling the {title if unit == 'characters' else f'{unit} of {title}'}"
+    return f"{begin} {gain} siblings, {common}; {ENDINGS[kind]}."
 
 
 def is_by_doubling(behaviour: str, trend: Trend) -> bool:
@@ -194,7 +196,7 @@ def _common(trend: Trend, unit: str) -> str:
     """Return how common a feature is, early and late: in a share of the responses, or by its amount if all have it."""
     if unit and trend.is_common:
         early, late = (f"{value:,.0f}" if value >= 10 else f"{value:.2g}" for value in (trend.early, trend.late))
-        return f"typically {early} {unit} early, {late} late"
+        return f"from typically {early} {unit} early to {late} late" if early != late else f"typically {late} {unit}"
     first, last = _share(trend.first), _share(trend.last)
     return f"in {first} of the responses early, {last} late" if first != last else f"in {last} of the responses"
 
@@ -441,13 +443,14 @@ class _Search:
         read = {near: len(words_to_read(words[int(matrix.hashes[near])])) for near in same}
         best = max(same, key=lambda near: (read[near], z[near]), default=number)
         wording = wording_of(text, of.twins[np.isin(of.stands, alike)], int(matrix.hashes[best]))
-        if words_to_read(wording.phrase):
+        if len(words_to_read(wording.phrase)) > LEAST_WORDS and NUMBER not in wording.phrase.split():
             return best, wording._replace(written="")
         related = np.flatnonzero((correlations > RELATED) & (z > 0))
         within = wording_of(
             self._text_with(number, related), of.twins[np.isin(of.stands, related)], int(matrix.hashes[best])
         )
-        return best, wording._replace(written=within.written if words_to_read(within.phrase) else "")
+        tells_more = words_to_read(within.phrase) and within.written.lower() != wording.written.lower()
+        return best, wording._replace(written=within.written if tells_more else "")
 
     def _text_with(self, number: int, others: NDArray[np.intp]) -> str:
         """Return the response with a phrase and most of the others, the earliest of such."""

@@ -312,8 +312,8 @@ class WholeSample:
         return query.texts_of_response(self.of)
 
 
-Breaks = Callable[[WholeSample], bool | None]
-"""Returns None for a sample that lacks what the rule needs."""
+Breaks = Callable[[WholeSample], bool | str | None]
+"""Returns None for a sample that lacks what the rule needs, and how a sample breaks it where that can be shown."""
 
 
 class SampleRule(NamedTuple):

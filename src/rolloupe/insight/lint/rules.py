@@ -340,27 +340,6 @@ def _declared(config: Mapping[str, Any], deepest: int) -> list[float]:
     return limits
 
 
-LEAST_CHARS = 200
-LEAST_SHARE = 0.05
-
-
-@lint_rule()
-def recurring_texts(data: LintData) -> Breach | None:
-    """Of the trained responses of {LEAST_CHARS} characters or more, {LEAST_SHARE:.0%} or more occur at another step."""
-    own = np.flatnonzero(data.trained & (data.chars >= LEAST_CHARS))
-    if len(np.unique(data.step[own])) < 2:
-        raise NotChecked(f"fewer than two steps have trained responses of {LEAST_CHARS} characters or more")
-    texts = alike(data.hashes(TEXT)[own])
-    first, last = extremes(texts, data.step[own])
-    is_again = (last > first)[texts]
-    if is_again.mean() < LEAST_SHARE:
-        return None
-    bad = np.zeros(len(data), np.bool_)
-    bad[own[is_again]] = True
-    of_all = f"of {counted(len(own))} with {LEAST_CHARS} characters or more"
-    return breach(bad, f"The same response was trained on at another step: {{n}} {of_all}.")
-
-
 @lint_rule(is_certain=True)
 def same_advantage(data: LintData) -> Breach | None:
     """Siblings have equal advantages and unequal rewards, in a run where 95% of the groups of three or more have
@@ -416,7 +395,7 @@ def same_texts(data: LintData) -> Breach | None:
     steps, recent = np.unique(of_groups[counts]), ""
     if len(steps) >= LATE:
         share = bad[counts & (of_groups >= steps[-(len(steps) // LATE)])].mean()
-        recent = f", {share:.0%} in the last fifth of the steps"
+        recent = f"; in {share:.0%} of those of the last fifth of the steps"
     of_all = f"{counted(int(counts.sum()), 'group')} of {LEAST_SIBLINGS} or more"
     text = f"In {int(bad.sum()):,} of {of_all} all siblings wrote the same response"
     return breach(bad[grouping.numbers], f"{text}{recent}: {{n}}.")

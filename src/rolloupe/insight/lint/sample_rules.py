@@ -35,9 +35,14 @@ _UNIT = re.compile(r"(?<=\d)\s*[^\W\d_]+(?:/[^\W\d_]+)?\s*$")
 
 def final_answer(response: str) -> str:
     """Return the last answer that the end of a response marks as such, if it is a number or a word; else nothing."""
+    return plain_answer(written_answer(response))
+
+
+def written_answer(response: str) -> str:
+    """Return what the end of a response marks last as its answer; else nothing."""
     end = response[-ENDING:]
     found = next((answers for pattern in _FINAL if (answers := pattern.findall(end))), None)
-    return plain_answer(str(found[-1])) if found else ""
+    return str(found[-1]) if found else ""
 
 
 def plain_answer(answer: str) -> str:
@@ -81,31 +86,7 @@ def empty_mask(one: WholeSample) -> bool | None:
 
 
 LEAST_UNPAID, PAID_WRONG = 8, 0.2
-LEAST_CHARS, LEAST_SHARE = 4, 0.05
-_CHOICE = re.compile(r"(?m)^[^\S\n]*[(\[]?(?:[A-Ha-h]|\d)[)\].:]\s")
-"""The line of an answer to choose."""
-
-
-@sample_rule(
-    "The question holds the label",
-    f"a label of {LEAST_CHARS} characters or more and a question without answers to choose from",
-    least_share=LEAST_SHARE,
-)
-def label_in_prompt(one: WholeSample) -> bool | None:
-    """{LEAST_SHARE:.0%} or more of the first questions that list no answers to choose from hold the label, of
-    {LEAST_CHARS} characters or more.
-    """
-    label = one.of.label.strip()
-    if len(label) < LEAST_CHARS:
-        return None
-    asked = [turn for turn in one.of.turns if turn.origin == "prompt" and turn.role == "user"]
-    text = "".join(part.text for part in asked[0].parts) if asked else one.of.prompt_text
-    if not text or len(_CHOICE.findall(text)) > 1:
-        return None
-    at = text.find(label)
-    return at >= 0 and not (text[at - 1 : at].isalnum() or text[at + len(label) :][:1].isalnum())
-
-
+LEAST_SHARE = 0.05
 _LABELLED = re.compile(
     r"\b(?:answer|solution|gold|label|reference|ground[ _-]?truth)\b[^\n:=]{0,20}[:=]\s*", re.IGNORECASE
 )
@@ -128,13 +109,13 @@ def stated_labels(one: WholeSample) -> bool | None:
 
 
 @sample_rule(
-    "The final answer is the label, yet no reward is lower",
+    "Right answers have the lowest reward of the run",
     "the label as its final answer, a number or a word",
     least_share=LEAST_SHARE,
     least=LEAST_UNPAID,
     noun="right answer",
 )
-def unpaid_labels(one: WholeSample) -> bool | None:
+def unpaid_labels(one: WholeSample) -> bool | str | None:
     """{LEAST_SHARE:.0%} or more of the right answers, and at least {LEAST_UNPAID}, have the lowest reward of the run:
     their final answer is the number or the word of the label, perhaps as another fraction, or with commas, brackets,
     signs of currency, units or other case; or their last JSON object has its values.
@@ -142,11 +123,15 @@ def unpaid_labels(one: WholeSample) -> bool | None:
     label = plain_answer(one.of.label) or plain_answer(_UNIT.sub("", one.of.label))
     wanted = last_object(one.of.label)
     is_right = last_object(one.of.response_text) == wanted if wanted else label == final_answer(one.of.response_text)
-    return one.is_worst if is_right and (label or wanted) else None
+    if not is_right or not (label or wanted):
+        return None
+    written = written_answer(one.of.response_text).strip()
+    is_other = one.is_worst and not wanted and written != one.of.label.strip()
+    return f"“{written}” for the label “{one.of.label.strip()}”" if is_other else one.is_worst
 
 
 @sample_rule(
-    "The final answer is a number other than the label, yet no reward is higher",
+    "Wrong answers have the highest reward of the run",
     "a number as its label, and another as its final answer",
     least_share=PAID_WRONG,
     least=LEAST_UNPAID,

@@ -78,7 +78,7 @@ class _Reading:
     def __init__(self, data: LintData) -> None:
         self.samples, self._data = 0, data
         of_samples = [rule for rule in LINT_RULES.values() if isinstance(rule, SampleRule)]
-        self._checked: dict[str, list[tuple[int, bool]]] = {rule.name: [] for rule in of_samples}
+        self._checked: dict[str, list[tuple[int, bool | str]]] = {rule.name: [] for rule in of_samples}
         """The place of each sample that had what a rule needs, and whether the sample breaks it."""
         finite = data.reward[np.isfinite(data.reward)]
         lowest, highest = finite.min(initial=np.inf), finite.max(initial=-np.inf)
@@ -101,10 +101,13 @@ class _Reading:
         if len(places) < max(rule.least, rule.least_share * len(checked)):
             return None
         before, since = self._before(checked)
-        text = f"{rule.text}: {len(places):,} of {counted(len(checked) - before, rule.noun)} read{since}."
+        shown = [is_broken for _, is_broken in checked if isinstance(is_broken, str)]
+        like = f", such as {shown[0]}" if 2 * len(shown) > len(places) else ""
+        read = f"{len(places):,} of the {counted(len(checked) - before, rule.noun)} that were read"
+        text = f"{rule.text}: {read}{since}{like}."
         return Breach(text, len(places), np.array(places, np.intp))
 
-    def _before(self, checked: list[tuple[int, bool]]) -> tuple[int, str]:
+    def _before(self, checked: list[tuple[int, bool | str]]) -> tuple[int, str]:
         """Return how many samples come before the first that breaks a rule, and words about it; 0 if by chance."""
         steps = [int(self._data.step[place]) for place, _ in checked]
         broken = [step for step, (_, is_broken) in zip(steps, checked, strict=True) if is_broken]

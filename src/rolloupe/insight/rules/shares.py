@@ -102,10 +102,10 @@ def no_spread(source: RunCurves) -> Iterator[Alarm]:
         return
     kinds = {words: source.curve("group", name) for name, words in (("all_best", "right"), ("all_worst", "wrong"))}
     means = {words: float(np.mean(curve.values[-count:])) for words, curve in kinds.items() if curve is not None}
-    parts = [f"all {words} {mean:.0%}" for words, mean in means.items()]
+    parts = [f"all {words} {mean:.0%}, " for words, mean in means.items() if mean > 0]
     yield Alarm(
-        f"{share:.0%} of the groups have no spread",
-        f"{', '.join(parts)}, in the mean of the last {count} steps; nothing is learned from such groups",
+        f"{share:.0%} of the groups have equal rewards",
+        f"{''.join(parts)}in the mean of the last {count} steps; nothing is learned from such groups",
         int(flat.steps[-count]), int(flat.steps[-1]),
         where=ZERO if source.curve("sample", "advantage", "mean") is not None else "",
         curves=(CurveName("group", "without_spread"),),
@@ -134,8 +134,8 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
         if is_far and late > early + rise + noise:
             half = curve.windows().halfway(early, late)
             yield Alarm(
-                f"{noun} rose from {early:.0%} to {late:.0%}",
-                f"half of it by step {half}; shares of the first and the last fifth of the steps",
+                f"{noun} rose from {early:.0%} to {late:.0%} of all answers",
+                f"half of the rise by step {half}; the last fifth of the steps against the first",
                 *curve.late_steps(),
                 where=chosen or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),
@@ -189,20 +189,17 @@ OTHER_LANGUAGE = _rise(
     SPREADS,
 )  # fmt: skip
 CUT_AT_LIMIT = _rise(
-    "cut_at_limit", "Answers end at a limit", "response_tokens", "Answers of the largest length of the run", SPREADS,
-    where=AT_MOST,
+    "cut_at_limit", "Answers end at a limit", "response_tokens",
+    "Answers that stop at the largest length of the run, probably a limit,", SPREADS, where=AT_MOST,
 )  # fmt: skip
 OTHER_TURNS = _spreading(
     "other_turns", "Turns of the user", "derived.other_turns", 0, "Answers that continue with a turn of the user"
 )
-SPECIAL_CASES = _spreading(
-    "special_cases", "Fixed answers", "derived.special_cases", 0, "Code that answers fixed inputs with fixed values"
-)
+SPECIAL_CASES = _spreading("special_cases", "Fixed answers", "derived.special_cases", 0, "Code that hard-codes answers")
 TAMPER_WORDS = _spreading(
-    "tamper_words", "Tampering", "derived.tamper_words", 0, "Answers that write to tests, skip them or could fool them"
+    "tamper_words", "Tampering", "derived.tamper_words", 0, "Answers that edit or skip tests, or may trick them,"
 )
+GRADER_WORDS = _spreading("grader_words", "Words to the grader", "derived.grader_words", 0)
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")
-TOOL_ERRORS = _spreading(
-    "tool_errors", "Tool errors", "derived.tool_errors", 0, "Answers with a tool call that went wrong"
-)
+TOOL_ERRORS = _spreading("tool_errors", "Tool errors", "derived.tool_errors", 0, "Answers with failed tool calls")

@@ -47,8 +47,8 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
         if own is not None and len(own := own.finite()) and own.late() < ENTROPY_SHARE * own.early():
             where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # this is the same entropy
         yield Alarm(
-            f"Entropy fell to {late:.3g}",
-            f"{100 * late / early:.2g}% of the {early:.3g} of the first steps ({name.name})",
+            f"Entropy fell from {early:.3g} to {late:.3g}",
+            f"{100 * late / early:.2g}% of what it was in the first steps ({name.name})",
             first, last, where=where, sort=OF_SAMPLES, descending=False, curves=(name,),
         )  # fmt: skip
 
