@@ -173,7 +173,7 @@ UNSCORED: dict[str, tuple[Rows, list[str], list[str]]] = {
         [{"prompt": "Q", "response": "a", "reward": "good"}] * 2, ["no score, as `reward` is a text"], ["usual name"]),
     "a truth beside the text of a system": (
         [{"system": "You are the agent of a shop.", "turns": chat("Right."), "seed": 7, "plain_first": True}] * 2,
-        ["messages=turns shows the texts", "is one (seed)"], ["response=system"]),
+        ["--format generic shows the texts", "is one (seed)"], ["response=system"]),
     "a row above a list of scored turns": (
         [{"name": "t", "total_reward": 1, "turns": [{"step": 0, "generated_text": "Go on.", "step_reward": 1}]}] * 2,
         ["no text under a usual name (keys: name, total_reward, turns)", "--map response=turns"], ["step_reward"]),

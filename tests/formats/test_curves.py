@@ -191,3 +191,47 @@ def test_a_format_that_a_person_names_reads_what_does_not_look_like_it(tmp_path:
     table = folder(tmp_path, results_csv="epoch,loss\n1,0.5\n") / "results.csv"
     run: RunInfo = only_run(table, format="curves")
     assert (run.name, run.root) == ("results", str(table))
+
+
+ROWS = [{"prompt": "Q", "response": "A", "reward": 0.5, "step": step} for step in (5, 10)]
+
+
+@pytest.mark.parametrize(
+    ("name", "metric"),
+    [
+        ("eval.jsonl", "eval/resolved_rate"), ("eval_hidden.jsonl", "eval/hidden/resolved_rate"),
+        ("heldout.jsonl", "eval/heldout/resolved_rate"), ("held_out_math.jsonl", "eval/heldout/math/resolved_rate"),
+        ("val.csv", "eval/val/resolved_rate"), ("evals.csv", "eval/evals/resolved_rate"),
+    ],
+)  # fmt: skip
+def test_a_table_of_an_evaluation_holds_curves_that_say_so(tmp_path: Path, name: str, metric: str) -> None:
+    run = tmp_path / "run"
+    write(run / "rollouts.jsonl", *ROWS)
+    scores = [{"step": 5, "resolved_rate": 0.6}, {"step": 10, "resolved_rate": 0.4}]
+    if name.endswith(".csv"):
+        (run / name).write_text("step,resolved_rate\n5,0.6\n10,0.4\n")
+    else:
+        write(run / name, *scores)
+    write(run / "metrics.jsonl", {"step": 5, "loss": 1.0})
+    discovery = discover([run])
+    assert [one.name for one in discovery.runs] == ["run"]
+    assert not discovery.notes
+    with rolloupe.open(run, index_dir=tmp_path / "index") as runs:
+        assert {*runs[0].metric_names()} == {metric, "loss"}
+        assert list(runs[0].curve(metric).values) == [0.6, 0.4]
+
+
+@pytest.mark.parametrize("rows", [[*ROWS, *ROWS], [{"epoch": 1, "score": 0.5}]])
+def test_samples_and_rows_without_steps_are_no_curves_of_an_evaluation(tmp_path: Path, rows: list[Any]) -> None:
+    write(tmp_path / "run/rollouts.jsonl", *ROWS)
+    write(tmp_path / "run/eval.jsonl", *rows)
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert not runs[0].metric_names()
+
+
+@pytest.mark.parametrize("name", ["curves.csv", "train_metrics.csv"])
+def test_tables_of_a_training_lie_beside_the_folder_of_its_steps(tmp_path: Path, name: str) -> None:
+    write(tmp_path / "run/trajectories/step_5.jsonl", *ROWS[:1])
+    (tmp_path / "run" / name).write_text(TABLE)
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert [(run.name, [*run.metric_names()]) for run in runs] == [("run", ["loss"])]

@@ -12,7 +12,6 @@ import pytest
 
 from rolloupe.formats import discover
 from rolloupe.formats.trackers.samples import samples_of_table
-from rolloupe.model import Reading
 from tests.formats.support import rows, samples, write
 
 CHAT = [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]
@@ -53,14 +52,11 @@ def test_episodes_of_rllm_become_lines_by_the_command_that_is_named(tmp_path: Pa
     assert [turn.role for turn in samples(run)[0].turns] == ["user", "assistant"]
 
 
-def test_trajectories_of_the_eval_store_open_with_the_options_that_are_named(tmp_path: Path) -> None:
+def test_trajectories_of_the_eval_store_of_the_tinker_cookbook_are_read(tmp_path: Path) -> None:
     turns = [{**turn, "token_count": 3, "metadata": {}} for turn in CHAT]
     line = {"idx": 0, "benchmark": "gsm8k", "example_id": "e1", "turns": turns, "reward": 1.0, "metrics": {"c": 1}}
     path = write(tmp_path / "runs/r/gsm8k/trajectories.jsonl", line, line | {"idx": 1, "reward": 0.0})
-    reason = reason_of(path)
-    assert "Tinker cookbook" in reason and "EvalStore" in reason
-    fields = tuple((name, key) for name, key in re.findall(r"--map (\w+)=(\w+)", reason))
-    (run,) = discover([path], Reading(format="generic", fields=fields)).runs
+    (run,) = discover([path]).runs
     assert [(row.reward, row.group) for row in rows(run)] == [(1.0, "e1"), (0.0, "e1")]
     assert [turn.role for turn in samples(run)[0].turns] == ["user", "assistant"]
 

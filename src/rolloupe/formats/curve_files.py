@@ -65,8 +65,8 @@ DATABASES = ("trackio", "MLflow")
 """Kinds that are databases: their tables identify them."""
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
-USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "trainer_state.json"))
-PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
+USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "train_metrics.csv", "curves.csv", "trainer_state.json"))
+PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl", "train_metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
 _BESIDE_SAMPLES = files.SILENT_WORDS | {"debug", "details"}
 EMPTY = "it is empty so far"
@@ -129,9 +129,12 @@ def home_of(root: str) -> str:
     return folder if words & files.SAMPLE_WORDS and words <= _BESIDE_SAMPLES else root
 
 
-def usual_tables(root: str) -> list[str]:
-    """Return the paths at which tables with curves of a run would lie."""
-    return [os.path.join(folder, name) for folder in {root, home_of(root)} for name in PLAIN_NAMES]
+def usual_tables(run: RunInfo) -> list[str]:
+    """Return the paths at which tables with curves of a run would lie, and those of its evaluations that do."""
+    folders = {run.root, home_of(run.root)}
+    tables = [os.path.join(folder, name) for folder in folders for name in PLAIN_NAMES]
+    listed = (file for folder in folders for file in _files(folder, _entries(folder, files.links_of(run))))
+    return tables + [file.path for file in listed if evaluation_of(file.kind, file.path)]
 
 
 def without_curves(run: RunInfo) -> list[str]:
@@ -347,11 +350,20 @@ def _files(
         yield CurveFile("TensorBoard", folder, events)
     for entry in own:
         kind = kind_of(entry.name)
-        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names):
+        seen = begins_as(entry.location, kind) if evaluation_of(kind, entry.path) else _NOTHING
+        is_evaluation = seen.fits and len({row.step for row in seen.rows}) == len(seen.rows)  # no samples of a step
+        if kind == "TensorBoard" or not (is_evaluation or kind in BY_THEMSELVES | also or entry.name in names):
             continue
         if kind != "trackio" or sqlite.is_database(entry.location):
             kind = sqlite.database_kind(entry.location) if kind == "trackio" else kind
             yield CurveFile(kind, entry.path, (entry.location,))
+
+
+def evaluation_of(kind: str, path: str) -> str:
+    """Return what precedes the names of metrics in the table of an evaluation, such as `eval.csv`; else empty."""
+    name = files.plain_name(os.path.basename(path)) if kind in ("CSV", "JSON lines") else ""
+    words = files.words_in(name.rpartition(".")[0].replace("held_out", "heldout"))
+    return "/".join(["eval", *words[words[0] == "eval" :], ""]) if words and words[0] in files.EVAL_WORDS else ""
 
 
 def _entries(folder: str, link_root: str) -> list[files.FolderEntry]:
@@ -409,7 +421,7 @@ def _of_rows(rows: Iterable[curves.LoggedRow]) -> Beginning:
     for row in first:
         steps = [name for name in curves.TRAINER_STEPS if curves.is_step(row.values.get(name, 0.5))]
         fits = fits and len(row.values) > len(steps) and (row.step is not None or bool(steps))
-    return Beginning("", [], fits=fits)
+    return Beginning("", first, fits=fits)
 
 
 _OF_CODE = frozenset((

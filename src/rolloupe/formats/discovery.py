@@ -348,7 +348,7 @@ class _Walk:
             self._found_s = time.monotonic()
         for run in runs:
             self.runs.append(run)
-            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run.root)}
+            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run)}
             reader = by_name(run.format)
             with self._trying(reader, Path(run.root)):
                 as_asked = replace(run, reading=self._reading)

@@ -66,10 +66,6 @@ _BESIDE = {
     "eval/all/avg_score": "metrics of SkyRL: read with its evaluations",
     "harness trackio": "copies that trackio makes of its traces. Next: open the database of the project, PROJECT.db",
     "mean/reward std/reward sample": "statistics of NeMo-Gym over the rollouts of a task: they hold no samples",
-    "idx benchmark example_id turns": (
-        "trajectories of the Tinker cookbook's evaluations (EvalStore). Next: open them with --format generic "
-        "--map messages=turns,group=example_id"
-    ),
     "run_id model_name checkpoint_name timestamp": "a list of the Tinker cookbook's evaluations, without samples",
 }
 """Files that belong to a layout without holding samples."""

@@ -55,7 +55,6 @@ _TYPES_OF_MESSAGES = {"human": "user", "ai": "assistant", "AIMessageChunk": "ass
 
 _ROLES = templates.ROLES | {
     "gpt": "assistant", "chatgpt": "assistant", "chatbot": "assistant", "agent": "assistant", "developer": "developer",
-    "customer": "user", "client": "user", "visitor": "user",
     "function_call": "assistant", "tool_call": "assistant", "function_response": "tool", "tool_result": "tool",
 }  # fmt: skip
 KNOWN_ROLES = frozenset((*_ROLES, *_ROLES.values(), "ai", "human", "user", "assistant", "system", "tool"))
@@ -95,19 +94,14 @@ def role_of(entry: dict[str, Any]) -> str:
         return role_of(entry["kwargs"])
     if not (isinstance(role, str) and role):
         author = entry.get("author")
-        role = entry.get("from") or (author.get("role") if isinstance(author, dict) else author) or speaker_of(entry)
+        speaker = entry.get("speaker", entry.get("who", entry.get("sender")))
+        role = entry.get("from") or (author.get("role") if isinstance(author, dict) else author) or speaker
     if isinstance(role, str) and role:
         word = clean(role).lower()
         return _ROLES.get(word.strip(), word)
     if is_result(kind):
         return "tool"
     return "assistant" if is_call(kind) or kind in THOUGHTS else _TYPES_OF_MESSAGES.get(kind, "unknown")
-
-
-def speaker_of(entry: dict[str, Any]) -> str | None:
-    """Return the usual role that a message has under the name of a speaker; None for any other speaker."""
-    speakers = (entry.get(key) for key in ("speaker", "who", "sender"))
-    return next((who for who in speakers if isinstance(who, str) and who.strip().lower() in KNOWN_ROLES), None)
 
 
 PLAIN_ROLES = frozenset(("system", "developer", "user", "assistant", "tool"))

@@ -57,7 +57,7 @@ def is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     role = value.get("role", value.get("from", value.get("author", value.get("type"))))
-    is_said = isinstance(role, (str, dict)) or (role is None and role_of(value) != "unknown")
+    is_said = isinstance(role, (str, dict)) or (role is None and role_of(value) in PLAIN_ROLES)
     return is_item(value) or (is_said and not _CONTENTS.isdisjoint(value))
 
 

@@ -13,7 +13,7 @@ from rolloupe.model import Part, Turn
 from rolloupe.text.blocks import parts
 
 ROLES = {
-    "human": "user", "model": "assistant", "bot": "assistant", "ai": "assistant", "ipython": "tool",
+    "human": "user", "model": "assistant", "bot": "assistant", "ai": "assistant", "ipython": "tool", "customer": "user",
     "developer": "system", "environment": "tool", "observation": "tool", "function": "tool",
     "tool_response": "tool", "available_tools": "system", "tools": "system",
     "[inst]": "user", "[/inst]": "assistant", "<<sys>>": "system", "<</sys>>": "user", "[system_prompt]": "system",

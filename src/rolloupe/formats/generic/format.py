@@ -107,7 +107,7 @@ class Generic(documents.ByEnding, rows.AnyRows, jsonl.JsonlFormat):
             if certain or not choice:
                 listed = _with_unscored(certain, listed, named, forced=choice)
             else:
-                listed = [entry for entry in listed if _has_ids(entry.location)] or listed
+                listed = [own for own in listed if any(map(row_tokens.holds_ids, _first_rows(own.location)))] or listed
             numbered = parsers.numbered_names(_bare(entry.name) for entry in listed)
             doubts = _doubts([entry.location for entry in listed], named)
             found += [_source(run, entry.location, numbered, doubts) for entry in listed]
@@ -262,11 +262,6 @@ def _answers_in(location: Location, named: Fields, forced: bool) -> tuple[tuple[
             answer = (roles.response or roles.messages) if has_answer(sample, roles) else None
             answers.append((answer, "score" in candidates(tuple(sample)).by_role))
     return tuple(answers)
-
-
-@files.while_unchanged(KEPT_FILES, errors=(OSError,), otherwise=False)
-def _has_ids(location: Location) -> bool:
-    return any(map(row_tokens.holds_ids, _beginning(location).objects))
 
 
 def _with_unscored(

@@ -25,7 +25,7 @@ from rolloupe.formats.generic.keys import (
     words_of,
 )
 from rolloupe.formats.generic.row_tokens import holds_ids
-from rolloupe.formats.generic.shapes import TURNS, has_own_answer, samples_in
+from rolloupe.formats.generic.shapes import TURNS, has_own_answer, is_text, samples_in
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import Fields, as_pairs, choice, label_of
 from rolloupe.formats.reading.field_map import member as member_at
@@ -333,7 +333,7 @@ def preference_map(records: Sequence[Record], roles: Roles) -> dict[str, str]:
     is_answered = roles.response and roles.response not in USUAL["weak_response"]
     if has_score or (is_answered and not _OF_CHOICE.intersection(words_of(reward))):
         return {}
-    if len(keys) < 2 or any(not _is_answer(record.get(key)) for record in records for key in keys):
+    if len(keys) < 2 or any(not is_text(record.get(key)) for record in records for key in keys):
         return {}
     role = "response" if any(isinstance(first[key], str) for key in keys) else "messages"
     found = {role: "+".join(keys)}
@@ -352,7 +352,7 @@ def _responses(record: Record) -> list[str]:
     pair: list[str] = []
     for key in record:
         label = _label(key)
-        if not label or "+" in key or "," in key or not _is_answer(record[key]):
+        if not label or "+" in key or "," in key or not is_text(record[key]):
             continue
         others = tuple(word for word in words_of(key) if word != label)
         if label in _PAIR and _OF_RESPONSE.issuperset(others):
@@ -392,10 +392,6 @@ def _reward_of_pair(records: Sequence[Record], keys: Sequence[str]) -> str:
 
 def _are_scores(value: object, count: int) -> bool:
     return isinstance(value, list) and len(value) == count and all(parsers.number(item) is not None for item in value)
-
-
-def _is_answer(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and text.conversation(value) is not None)
 
 
 MAX_KEYS = 200

@@ -26,9 +26,8 @@ USUAL: dict[str, Names] = {
             prompt_in text_in in_text msg_in in_msg message_in""",
         "response": """response completion output generation answer_text output_response response_text completion_text
             output_text generated_text model_output generated candidates reply model_response llm_output solution_str
-            resps response_out completion_out model_out llm_out text_out out_text msg_out out_msg message_out""",
-        "weak_response": """text code generated_code prediction pred answer solution summary translation trajectory
-            rewrite rewritten_text paraphrase continuation""",
+            resps response_out model_out llm_out text_out out_text msg_out out_msg message_out rewrite""",
+        "weak_response": "text code generated_code prediction pred answer solution summary translation trajectory",
         "messages": "messages conversation chat trajectory traj history dialog dialogue",
         "weak_messages": "turns utterances transcript transcripts",
         "score": f"""{" ".join(parsers.REWARDS)} reward_value final_reward final_score reward_total episode_reward
@@ -255,17 +254,13 @@ def roles_of(record: Record) -> Roles:
     """Find the key in each role: the first usual name whose value has the right type, if any."""
     found = candidates(tuple(record))
     names = found.by_role.get
-    prompts, responses, chats = names("prompt", ()), names("response", ()), names("messages", ())
+    prompts, responses = names("prompt", ()), names("response", ())
     scores, steps = names("score", ()), names("step", ())
     prompt, response = _first(record, prompts, _is_text), _first(record, responses, _is_response)
-    messages: str | None = None
-    if not (prompt and response):
-        messages = _first(
-            record, chats, lambda value: parsers.is_messages(value) or text.conversation(value) is not None
-        )
-    if not (response or messages):
-        chats = names("weak_messages", ())
-        messages = _first(record, chats, lambda value: text.answers_in(text.conversation(value) or ()) > 0)
+    chats = () if prompt and response else names("messages", ())
+    messages = _first(record, chats, lambda value: parsers.is_messages(value) or text.conversation(value) is not None)
+    turns = () if response or messages else names("weak_messages", ())
+    messages = messages or _first(record, turns, lambda value: text.answers_in(text.conversation(value) or ()) > 0)
     if response is None and (messages is None or not text.answers_in(_unpack(record[messages]))):
         response = _first(record, names("weak_response", ()), _is_response)
     step = _first(record, steps, parsers.integer)

@@ -158,7 +158,9 @@ def with_tracker_curves(
     for file in curve_files.curve_files(run.info):
         for logged, note in _chosen(file, run.info):
             step_name = _step_name(logged, run.info.reading.metrics_step)
-            rows = rows_by_step(logged.rows, step_name)
+            rows, of_eval = rows_by_step(logged.rows, step_name), curve_files.evaluation_of(file.kind, file.path)
+            for row in rows if of_eval else ():
+                row.values = {of_eval + name.removeprefix("eval/"): value for name, value in row.values.items()}
             names = {name: None for row in rows for name in row.values}
             added = {name: None for name in names if name not in known}
             for row in rows:
