@@ -229,9 +229,12 @@ def test_samples_and_rows_without_steps_are_no_curves_of_an_evaluation(tmp_path:
         assert not runs[0].metric_names()
 
 
-@pytest.mark.parametrize("name", ["curves.csv", "train_metrics.csv"])
+@pytest.mark.parametrize("name", ["curves.csv", "train_metrics.csv", "train_metrics.jsonl"])
 def test_tables_of_a_training_lie_beside_the_folder_of_its_steps(tmp_path: Path, name: str) -> None:
     write(tmp_path / "run/trajectories/step_5.jsonl", *ROWS[:1])
-    (tmp_path / "run" / name).write_text(TABLE)
+    if name.endswith(".csv"):
+        (tmp_path / "run" / name).write_text(TABLE)
+    else:
+        write(tmp_path / "run" / name, *LINES)
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         assert [(run.name, [*run.metric_names()]) for run in runs] == [("run", ["loss"])]

@@ -65,8 +65,10 @@ DATABASES = ("trackio", "MLflow")
 """Kinds that are databases: their tables identify them."""
 OFFLINE = ("Weights & Biases", "SwanLab")
 """Kinds that keep a run in each file, with its name."""
-USUAL_NAMES = frozenset(("metrics.csv", "progress.csv", "train_metrics.csv", "curves.csv", "trainer_state.json"))
-PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl", "train_metrics.jsonl"}
+USUAL_NAMES = frozenset((
+    "metrics.csv", "progress.csv", "train_metrics.csv", "curves.csv", "train_metrics.jsonl", "trainer_state.json",
+))  # fmt: skip
+PLAIN_NAMES = USUAL_NAMES | {"metrics.jsonl"}
 """Names of tables with curves; some formats read a `metrics.jsonl` of their own."""
 _BESIDE_SAMPLES = files.SILENT_WORDS | {"debug", "details"}
 EMPTY = "it is empty so far"
