@@ -278,11 +278,11 @@ def test_a_rule_that_lacks_scores_of_one_evaluation_says_so_beside_its_alarm() -
     found = check(Curves(**falling, **{"eval code": [0.5] * 5, "eval few": [1]}), RULES.keys() - {"eval_down"})
     assert [one.alarm.split for one in found.raised] == ["math"] and found.checked == []
     (left,) = found.unchecked
-    assert left.reason == "5 scores of code; 16 are needed; 1 score of few; 16 are needed"
+    assert left.reason == "5 scores of code; 8 are needed; 1 score of few; 8 are needed"
     rewards = {**falling, "sample reward": UP[:33]}
     found = check(Curves(**rewards), RULES.keys() - {"eval_down"})
     (left,) = found.unchecked
-    assert left.reason == "3 steps with rewards in the second half of math; 8 are needed" and not found.raised
+    assert left.reason == "3 steps with rewards beside math; 8 are needed" and not found.raised
 
 
 def test_an_evaluation_that_falls_shows_its_wrong_answers() -> None:

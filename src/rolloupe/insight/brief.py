@@ -31,15 +31,15 @@ MOST = 3
 """Sentences of a brief."""
 GAIN = 0.1
 """The least that a finding raised the mean reward by if a brief mentions it, in standard deviations of rewards."""
-VERDICTS = {"suspect": "correctness does not follow", "unverified": "nothing says whether these answers are right"}
+VERDICTS = {"suspect": "answers with it are right no more often", "unverified": "the samples do not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
     "tool_errors", "truncated_rise", "cut_at_limit", "empty_answers", "refusals", "gave_up", "repeated_text",
     "other_script", "other_language", "other_turns",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
-CHEATS = {"tamper_words", "special_cases", "grader_words"}
-"""Rules about curves that come before what is paid for: honest code seldom looks like that."""
+BEFORE = {"tamper_words", "special_cases", "grader_words", "eval_down"}
+"""Rules about curves that come before what is paid for."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
 ALIKE = {"one_text", "one_prompt", "trained_evals"}
@@ -54,7 +54,7 @@ LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE, MOST_PARTS = 0.05, 8
 OWN = {"reward_collapse", "eval_down"}
-"""Rules about curves that the sentences about the reward and about evaluations replace."""
+"""Rules about curves that the sentences about the reward, and about evaluations with samples, replace."""
 
 
 class Brief(Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
-    raised = check(RunCurves(run), OWN).raised
+    raised = check(RunCurves(run), OWN if held_out else OWN - {"eval_down"}).raised
     diverged = [one for one in raised if one.rule.name in DIVERGED] if reward and reward[-1].rank == Rank.FALL else []
     if diverged:
         title, text = diverged[0].alarm.title, reward[-1].sentence.text.rstrip(".")
@@ -226,7 +226,8 @@ def _paid_for(split: str, found: Sequence[Finding], least: float) -> Iterator[Ra
         if min(finding.first, finding.last) >= NEARLY_ALL:  # its shares say nothing, unlike its amounts
             text = f"{finding.text.partition('; ')[0]}; {verdict}."
         else:
-            text = f"{_shares(finding)}: {_paid(finding)}; {verdict}."
+            shares = f"{finding.first:.0%} → {finding.last:.0%} of answers"
+            text = f"The reward pays {finding.effect:+.2g} for {finding.title}, in {shares}; {verdict}."
         yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding)))
 
 
@@ -297,18 +298,19 @@ def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:
 
 
 def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:
-    """Yield two causes, the first error in the curves and the first hint.
+    """Yield two causes, two errors in the curves and the first hint.
 
     `is_first` if nothing else comes before a hint; `has_fallen` if there is a fall that the causes may explain.
     """
     names = {one.rule.name for one in raised}
     raised = [one for one in raised if one.rule.name != "cut_at_limit" or "truncated_rise" not in names]
     causes = sorted((one for one in raised if one.rule.name in CAUSES), key=lambda one: CAUSES.index(one.rule.name))
-    errors = [one for one in raised if (one.rule.severity == "error" or one.rule.name in CHEATS) and one not in causes]
+    errors = [one for one in raised if (one.rule.severity == "error" or one.rule.name in BEFORE) and one not in causes]
     hints = [one for one in raised if one not in causes and one not in errors]
     cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
     hint = Rank.HINT if is_first else Rank.REST
-    ranked = ((cause, causes[:2]), (Rank.ERROR, errors[:1]), (hint, hints[:1]))
+    errors = sorted(errors, key=lambda one: one.rule.name == "eval_down")[:2]
+    ranked = ((cause, causes[:2]), (Rank.ERROR, errors), (hint, hints[:1]))
     for rank, alarm in ((rank, one.alarm) for rank, several in ranked for one in several):
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,

@@ -1,5 +1,6 @@
 """Rules about curves that rise or fall far."""
 
+import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -70,38 +71,43 @@ def entropy_explosion(source: RunCurves) -> Iterator[Alarm]:
         )  # fmt: skip
 
 
-RISE, FALL, SCORES = 0.5, -0.75, 16
-DROP = 0.02
+RISE, FALL, SCORES, FEWEST = 0.5, -0.75, 16, 8
+DROP, CHANCE = 0.02, 2.4
+_LOGGED = re.compile(r"(?i)(eval|test|val|held_?out)\w*/(?!.*(loss|len|tok|char|kl|entropy|time|perplex|err|std|step))")
+"""The name of a score that the trainer logs of an evaluation."""
 
 
 @rule("Reward up while an evaluation is down")
 def eval_down(source: RunCurves) -> Iterator[Alarm]:
-    """Over the second half of {SCORES} scores or more, the rank correlation of the reward with the step is above
-    {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}.
+    """Over the second half of {SCORES} scores or more, or over {FEWEST} or more, the rank correlation of the reward
+    with the step is above {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}.
     """
     reward = enough(source.curve("sample", "reward", "mean"), 1, "rewards")
     curves = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
-    scores = {name: curve.finite() for name, curve in curves.items() if curve is not None}
+    logged = {name: source.curve("trainer", name) for name in source.names("trainer") if _LOGGED.match(name)}
+    scores = {name: curve.finite() for name, curve in (logged | curves).items() if curve is not None}
     if not scores:
         raise NotChecked("the run has no evaluation")
     short = []
     for name, score in scores.items():
-        if len(score) < SCORES:
-            short.append(f"{counted(len(score), 'score')} of {name}; {SCORES} are needed")
+        if len(score) < FEWEST:
+            short.append(f"{counted(len(score), 'score')} of {name}; {FEWEST} are needed")
             continue
-        late = score.at(slice(len(score) // 2, None))
+        late = score.at(slice(len(score) // 2 if len(score) >= SCORES else 0, None))
+        least = min(FALL, -CHANCE / (len(late) - 1) ** 0.5) if len(score) < SCORES else FALL
         first, last = int(late.steps[0]), int(late.steps[-1])
         paid = reward.at((reward.steps >= first) & (reward.steps <= last))
-        if len(paid) < SCORES // 2:
-            short.append(f"{len(paid)} steps with rewards in the second half of {name}; {SCORES // 2} are needed")
+        if len(paid) < FEWEST:
+            short.append(f"{len(paid)} steps with rewards beside {name}; {FEWEST} are needed")
             continue
         drop = float(np.mean(late.values[: len(late) // 3]) - np.mean(late.values[-(len(late) // 3) :]))
-        if rank_correlation(paid) > RISE and rank_correlation(late) < FALL and drop > DROP:
+        own = CurveName("eval", "", name) if name in curves else CurveName("trainer", name)
+        if rank_correlation(paid) > RISE and rank_correlation(late) < least and drop > DROP:
             yield Alarm(
                 f"Reward up, {name} down since step {first}",
-                f"reward {paid.late() - paid.early():+.3g}, {name} {-drop:+.3g}",
-                first, last, split=name, where=source.wrong(name),
-                curves=(CurveName("sample", "reward"), CurveName("eval", "", name)),
+                f"{paid.late() - paid.early():+.3g} and {-drop:+.3g}",
+                first, last, split=name if name in curves else "", where=source.wrong(name) if name in curves else "",
+                curves=(CurveName("sample", "reward"), own),
             )  # fmt: skip
     if short:
         raise NotChecked("; ".join(short))

@@ -77,7 +77,10 @@ function Sentence({ sentence, brief }: { sentence: BriefSentence; brief: Brief }
       title={text}
     >
       <span class={style["text"]}>
-        <span class={style["kind"]}>{KINDS[sentence.kind]}</span> <Text text={text} />
+        <span class={style["kind"]} data-kind={sentence.kind}>
+          {KINDS[sentence.kind]}
+        </span>{" "}
+        <Text text={text} />
       </span>
     </a>
   );
