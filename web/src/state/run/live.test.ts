@@ -161,3 +161,20 @@ it("follows the newest step until the reader goes to another sample or another s
   at(1, "train/1/0/0");
   expect([session.live.isFollowing.value, session.live.isPaused.value]).toEqual([false, true]);
 });
+
+it("following, a filter that changes during the wait is not answered with a sample of the list before", async () => {
+  const group = { prefix: "train/3/0/", members: ["0"], samples: 4, first: 0 } as GroupItem;
+  let answer: (reply: GroupsReply) => void = () => undefined;
+  vi.mocked(api.getGroups).mockReturnValue(new Promise((done) => (answer = done)));
+  const newest = session.steps.last as { value: number | null };
+  newest.value = 1;
+  shown(1, 7, 4);
+  session.live.isFollowing.value = true;
+  newest.value = 3;
+  await settled();
+  session.place.now.value = { ...session.place.now.peek(), where: "reward > 0" };
+  answer({ ...reply(4, 7), groups: [group] });
+  await settled();
+  expect([session.place.now.peek().step, session.place.now.peek().sample]).toEqual([3, null]);
+  session.live.isFollowing.value = false;
+});

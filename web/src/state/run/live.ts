@@ -1,7 +1,8 @@
 /** The live side of a run: changes since the list was loaded, and following the run. */
 
 import { computed, signal, untracked } from "@preact/signals";
-import { holds } from "../../lib/list/scope";
+import type { Place } from "../../lib/address/address";
+import { holds, keyOf, type Scope } from "../../lib/list/scope";
 import { isConnected } from "../connection";
 import { wholeStep } from "../sample/prefetch";
 import { Store } from "../store";
@@ -173,20 +174,30 @@ export class LiveStore extends Store {
   async #catchUp(): Promise<void> {
     if (this.#isCatchingUp) return;
     this.#isCatchingUp = true;
-    for (;;) {
-      const at = this.session.place.now.peek();
-      const step = this.session.steps.last.peek();
-      if (!this.isFollowing.peek() || step === null || step === at.step) break;
-      const of = at.extent === "step" ? this.session.list.scopeAt({ ...at, step }) : null;
-      const late = new Promise<null>((done) => setTimeout(() => done(null), PATIENCE_MS));
-      const loaded = of === null ? null : wholeStep(this.session, of).catch(() => null);
-      // oxlint-disable-next-line no-await-in-loop -- one step after another
-      const sample = loaded === null ? null : await Promise.race([loaded, late]);
-      const now = this.session.place.now.peek();
-      if (!this.isFollowing.peek() || now.run !== at.run || now.split !== at.split) break;
-      this.session.place.go(sample === null || now.page !== at.page ? { step } : { step, sample }, "replace");
+    try {
+      for (;;) {
+        const at = this.session.place.now.peek();
+        const step = this.session.steps.last.peek();
+        if (!this.isFollowing.peek() || step === null || step === at.step) break;
+        const of = this.#listOf(at, step);
+        const late = new Promise<null>((done) => setTimeout(() => done(null), PATIENCE_MS));
+        const loaded = of === null ? null : wholeStep(this.session, of).catch(() => null);
+        // oxlint-disable-next-line no-await-in-loop -- one step after another
+        const sample = loaded === null ? null : await Promise.race([loaded, late]);
+        const now = this.session.place.now.peek();
+        if (!this.isFollowing.peek() || now.run !== at.run || now.split !== at.split) break;
+        const after = this.#listOf(now, step);
+        const isSame = of !== null && after !== null && keyOf(of) === keyOf(after); // not with another filter
+        this.session.place.go(sample === null || !isSame ? { step } : { step, sample }, "replace");
+      }
+    } finally {
+      this.#isCatchingUp = false;
     }
-    this.#isCatchingUp = false;
+  }
+
+  /** The list of a step at a place; null where the list has several steps. */
+  #listOf(at: Place, step: number): Scope | null {
+    return at.extent === "step" ? this.session.list.scopeAt({ ...at, step }) : null;
   }
 
   /** While following, and during the first indexing, the list fills by itself. */
