@@ -53,7 +53,6 @@ async function draw(root: Element): Promise<void> {
   session.view.start();
   session.layout.start();
   session.charts.start();
-  session.findings.start();
   session.brief.start();
   session.prompt.start();
   session.sample.start();

@@ -13,7 +13,10 @@ vi.mock(import("../../api"), async (original) => ({
   ...(await original()),
   changeState: vi.fn<typeof changeState>(),
 }));
-vi.mock("../../api/routes.gen", () => ({ askBrief: vi.fn<typeof api.askBrief>() }));
+vi.mock("../../api/routes.gen", () => ({
+  askBrief: vi.fn<typeof api.askBrief>(),
+  askFindings: vi.fn<typeof api.askFindings>().mockRejectedValue(new Error("not here")),
+}));
 
 const run = (phase: string, step = 1): RunItem =>
   ({ id: "r", splits: [{ name: "train", last_step: step }], progress: { phase } }) as RunItem;

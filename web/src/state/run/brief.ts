@@ -40,6 +40,8 @@ export class BriefStore extends Store {
 
   #run = "";
   #timer = 0;
+  /** The runs whose request is not yet answered. */
+  readonly #waiting = new Set<string>();
   /** The time before which there is no further request. */
   #notBefore = 0;
 
@@ -60,7 +62,7 @@ export class BriefStore extends Store {
       this.#timer = 0;
       if (this.now.peek()?.run !== item.id) this.now.value = null;
     }
-    if (this.#timer !== 0 || !this.#isDue(item)) return;
+    if (this.#timer !== 0 || this.#waiting.has(item.id) || !this.#isDue(item)) return;
     const rest = this.#notBefore - performance.now();
     this.#timer = window.setTimeout(() => void this.#load(item.id), Math.max(AFTER_MS, rest));
   }
@@ -73,24 +75,33 @@ export class BriefStore extends Store {
     return stepsOf(asked) !== stepsOf(item) || (isPending && asked.version !== item.version);
   }
 
+  /** Load the brief and then the findings of the run: both count as time of the server. */
   async #load(run: string): Promise<void> {
+    this.#timer = 0;
     const item = this.session.run.now.peek();
     if (item?.id !== run) return;
+    this.#waiting.add(run);
     const since = performance.now();
+    await this.#answer(item);
+    if (this.#run === run) await this.session.findings.load(run, this.now.peek()?.version);
+    this.#waiting.delete(run);
+    if (this.#run === run) {
+      this.#asked = item;
+      this.#notBefore = performance.now() + Math.max(AGAIN_MS, (performance.now() - since) / SHARE);
+    }
+    const newest = this.session.run.now.peek();
+    if (newest?.id === run) this.#ask(newest);
+  }
+
+  async #answer(item: RunItem): Promise<void> {
     try {
-      const answer = await askBrief(run);
-      if (this.#run !== run) return;
+      const answer = await askBrief(item.id);
+      if (this.#run !== item.id) return;
       this.#known.value = item;
       this.now.value = answer;
       this.error.value = "";
     } catch (error) {
-      if (this.#run !== run) return;
-      this.error.value = error instanceof Error ? error.message : String(error);
+      if (this.#run === item.id) this.error.value = error instanceof Error ? error.message : String(error);
     }
-    this.#asked = item;
-    this.#timer = 0;
-    this.#notBefore = performance.now() + Math.max(AGAIN_MS, (performance.now() - since) / SHARE);
-    const newest = this.session.run.now.peek();
-    if (newest?.id === run) this.#ask(newest);
   }
 }

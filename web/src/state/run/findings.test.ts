@@ -7,23 +7,19 @@ import { createSession } from "../session";
 
 vi.mock("../../api/routes.gen", () => ({ askFindings: vi.fn<typeof api.askFindings>() }));
 
-const run = (phase: string): RunItem => ({ id: "r", splits: [{ name: "train" }], progress: { phase } }) as RunItem;
 const one = (kind: string, phrase: string) => ({ class: kind, phrase, behaviour: "" });
 
-it("suspects are counted once, when all of the run is scanned", async () => {
-  vi.useFakeTimers();
+it("suspects are counted once for each version of the run", async () => {
   const findings = [one("suspect", "a"), one("suspect", "b"), one("earned", "c")];
-  vi.mocked(api.askFindings).mockResolvedValue({ run: "r", findings } as RunFindings);
+  vi.mocked(api.askFindings).mockResolvedValue({ run: "r", version: "1", findings } as RunFindings);
   const session = createSession({ ...START, run: "r" });
-  runs.value = [run("text")];
-  session.findings.start();
-  await vi.runAllTimersAsync();
-  expect(api.askFindings).not.toHaveBeenCalled();
-  runs.value = [run("ready")];
-  runs.value = [run("ready")];
-  await vi.runAllTimersAsync();
+  runs.value = [{ id: "r", splits: [{ name: "train" }] } as RunItem];
+  await session.findings.load("r", "1");
+  await session.findings.load("r", "1");
+  await session.findings.load("r", undefined);
   expect(api.askFindings).toHaveBeenCalledTimes(1);
   expect(session.findings.suspects.value).toBe(2);
+  await session.findings.load("r", "2");
+  expect(api.askFindings).toHaveBeenCalledTimes(2);
   session.end();
-  vi.useRealTimers();
 });

@@ -1,6 +1,6 @@
 /** The findings of the run: the number of suspects, and the findings that a person set aside as no hack. */
 
-import { computed, signal, untracked } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { askFindings } from "../../api/routes.gen";
 import type { Finding, RunFindings } from "../../api/types.gen";
 import { isRecord } from "../../lib/data/record";
@@ -8,9 +8,6 @@ import { ofLayout, put, recordAt } from "../marks";
 import { Store } from "../store";
 
 const PAGE = "findings";
-
-/** The list of samples comes first. */
-const AFTER_MS = 600;
 
 /** Why a finding is not a hack, who says so, and when, in milliseconds. */
 export interface Aside {
@@ -54,34 +51,13 @@ export class FindingsStore extends Store {
     return reply.findings.filter((one) => one.class === "suspect" && !aside.has(nameOfFinding(one))).length;
   });
 
-  #asked = "";
-
-  /** Request the findings of each run when all of it is scanned, and again with each later brief. */
-  start(): void {
-    this.session.effect(() => {
-      const brief = this.session.brief.now.value;
-      const found = this.found.peek();
-      if (brief !== null && found?.run === brief.run && found.version !== brief.version)
-        untracked(() => void this.#load(brief.run));
-    });
-    this.session.effect(() => {
-      const item = this.session.run.now.value;
-      if (item === null || item.progress.phase !== "ready" || item.splits.length === 0) return;
-      untracked(() => this.#ask(item.id));
-    });
-  }
-
-  #ask(run: string): void {
-    if (this.#asked === run) return;
-    this.#asked = run;
-    setTimeout(() => this.found.peek()?.run !== run && void this.#load(run), AFTER_MS);
-  }
-
-  async #load(run: string): Promise<void> {
-    if (this.session.run.now.peek()?.id !== run) return;
+  /** Load the findings of the run as of a version of its brief, once. */
+  async load(run: string, version: string | undefined): Promise<void> {
+    const found = this.found.peek();
+    if (found?.run === run && (version === undefined || found.version === version)) return;
     try {
-      const found = await askFindings(run, {});
-      if (this.session.run.now.peek()?.id === run) this.found.value = found;
+      const reply = await askFindings(run, {});
+      if ((this.session.run.now.peek()?.id ?? run) === run) this.found.value = reply;
     } catch {
       // The page of findings shows the error.
     }
