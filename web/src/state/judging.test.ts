@@ -4,10 +4,12 @@ import * as routes from "../api/routes.gen";
 import type { StateItem } from "../api/types.gen";
 import { START } from "../lib/address/address";
 import { ungraded, ungradedTurn } from "../lib/sample/blind";
+import type { Scope } from "../lib/list/scope";
 import { reply, runItem, turn } from "../testing/records";
 import { settled } from "../testing/page";
 import { dropUnsaved, items, owners, sampleMark } from "./marks";
 import { runs } from "./runs";
+import { judgedIn, type Queue } from "./judging";
 import { createSession, type Session } from "./session";
 
 vi.mock(import("../api"), async (original) => ({
@@ -154,4 +156,26 @@ it("a sample without grades tells no reward", () => {
   });
   const blind = ungraded(graded);
   expect(JSON.stringify({ ...blind, turns: blind.turns.map(ungradedTurn) })).not.toContain("0.123");
+});
+
+it("counts judged samples of exactly the split and the step, and none where names cannot tell", () => {
+  const names = ["eval/1/0/0", "eval/2/0/0", "eval/1/2/0/0", "eval/aime/1/0/0"];
+  const mark = { bookmarked: false, note: "", judgement: "good", uid: "", excerpt: "" };
+  items.value = new Map(
+    names.map((name) => [name, { kind: "sample", owner: "o", name, by: "", sample_mark: mark } as StateItem]),
+  );
+  const queue = { run: "r", split: "eval", isWide: false } as Queue;
+  const count = (of: Partial<Scope>, change: Partial<Queue> = {}): number =>
+    judgedIn({ ...queue, ...change }, {
+      step: null,
+      low: null,
+      high: null,
+      where: "",
+      discarded: false,
+      ...of,
+    } as Scope);
+  expect([count({}), count({ step: 1 }), count({ step: 1 }, { isWide: true })]).toEqual([2, 1, 2]);
+  expect([count({ low: 1 }), count({ low: 1 }, { isWide: true })]).toEqual([0, 2]);
+  expect([count({ where: "reward < 1" }), count({ discarded: true })]).toEqual([0, 0]);
+  expect([count({}, { split: "eval/aime" }), count({}, { split: "eval/1" })]).toEqual([1, 1]);
 });

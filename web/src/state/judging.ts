@@ -3,6 +3,8 @@
 import { computed, signal, untracked } from "@preact/signals";
 import { askJudgingQueue } from "../api/routes.gen";
 import type { JudgingQuery, StateItem } from "../api/types.gen";
+import { decoded } from "../lib/address/decoded";
+import type { Scope } from "../lib/list/scope";
 import { ownerOf } from "../lib/marks";
 import { asApiError } from "./browser/login";
 import { changeSample, items, owners } from "./marks";
@@ -52,6 +54,17 @@ export function judgementsOf(run: string): readonly StateItem[] {
   return [...items.value.values(), ...shared.value.values()].filter(
     (item) => item.owner === owner && item.by === user.value && (item.sample_mark?.judgement ?? "") !== "",
   );
+}
+
+/** The number of judged samples of a queue's steps; 0 if a filter or a range of steps narrows it: names tell neither. */
+export function judgedIn({ run, split, isWide }: Queue, scope: Scope | null): number {
+  const { step: one = null, low = null, high = null, where = "", discarded = false } = scope ?? {};
+  if (where.trim() !== "" || discarded || (!isWide && (low !== null || high !== null))) return 0;
+  const step = isWide ? null : one;
+  return judgementsOf(run).filter(({ name }) => {
+    const parts = name.split("/"); // the last three are the step, the group and the place in it
+    return decoded(parts.slice(0, -3).join("/")) === split && (step === null || parts.at(-3) === `${step}`);
+  }).length;
 }
 
 export class JudgingStore extends Store {

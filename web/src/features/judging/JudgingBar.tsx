@@ -1,6 +1,6 @@
 /** The bar of the judging mode: the queue, its progress, the three judgements, the agreement and the export. */
 
-import { judgementsOf, type Order, type Queue } from "../../state/judging";
+import { judgedIn, type Order, type Queue } from "../../state/judging";
 import { useSession } from "../../state/useSession";
 import { sampleMark } from "../../state/marks";
 import { figure } from "../../lib/numbers/numbers";
@@ -102,8 +102,7 @@ function Progress({ queue }: { queue: Queue }) {
   const where = scope?.where ?? "";
   const steps = isWide || scope === null || scope.step === null ? "all steps" : `step ${figure(scope.step)}`;
   const doubt = against === "" ? "groups with mixed rewards first" : `reward against ${against}`;
-  const among = isWide || scope === null || scope.step === null ? `${queue.split}/` : `${queue.split}/${scope.step}/`;
-  const done = judgementsOf(queue.run).filter(({ name }) => name.startsWith(among)).length;
+  const done = judgedIn(queue, scope);
   const words = [steps, where, order === "disagreement" ? doubt : ""].filter((one) => one !== "").join(" · ");
   return (
     <p class={style["progress"]} role="status">
