@@ -21,7 +21,7 @@ const MOST_AT_ONCE = 49;
 const LIST_ID = "runs-to-add";
 
 interface Props {
-  /** What the list is about, for screen readers. */
+  /** What the list is about, for screen readers. A single other run has a button instead of a list. */
   label: string;
   button: string;
   buttonClass: string;
@@ -41,7 +41,7 @@ export function AddRuns({ label, button, buttonClass, isInline = false }: Props)
     session.place.go({ over: [...over, ...added.slice(0, room)] }, "replace");
   const visible = others.filter(({ id }) => !runMark(id).hidden);
   if (others.length === 0 || room <= 0) return null;
-  const [only] = others;
+  const [only] = visible; // a run that the person hid is found in the list alone
   if (only !== undefined && others.length === 1 && over.length === 0)
     return (
       <button type="button" class={buttonClass} onClick={() => add(only.id)}>
