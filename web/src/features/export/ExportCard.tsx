@@ -139,7 +139,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
         )}
       </p>
       {of === "sample" && isOnlyHere() && (
-        <p class="quiet">A link opens only on this machine, where the viewer listens; a report opens anywhere.</p>
+        <p class="quiet">A link may open only on this machine; a report opens anywhere.</p>
       )}
       <h3>The same in Python</h3>
       <pre class={style["code"]}>{callOf(session, of, kind)}</pre>

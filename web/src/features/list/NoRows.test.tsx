@@ -28,7 +28,7 @@ describe("a run without samples", () => {
   });
   it("goes on, but has problems", async () => {
     runs.value = [{ ...empty, problems: 2 }];
-    expect((await drawn(<Waiting />, session)).textContent).toContain("the page Unreadable says why");
+    expect((await drawn(<Waiting />, session)).textContent).toContain("the page of unreadable records says why");
   });
   it("has ended", async () => {
     runs.value = [{ ...empty, live: false, ending: "ended" }];

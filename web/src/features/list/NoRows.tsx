@@ -36,7 +36,7 @@ export function Waiting() {
         {(!goesOn || item.problems > 0) && (
           <p>
             The files of this run have no readable record
-            {item.problems > 0 ? "; the page Unreadable says why" : ""}.
+            {item.problems > 0 ? "; the page of unreadable records says why" : ""}.
           </p>
         )}
         {(goesOn || !item.live) && <p>New samples appear here as the trainer writes them.</p>}

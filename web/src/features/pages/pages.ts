@@ -88,7 +88,7 @@ export function pages(session: Session): PageEntry[] {
       page: "problems",
       sign: "problems",
       label: "Unreadable",
-      more: problems === 0 ? "no record that could not be read" : count(problems, "record"),
+      more: problems === 0 ? "none" : count(problems, "record"),
       badge: problems,
       isEmpty: problems === 0,
     },

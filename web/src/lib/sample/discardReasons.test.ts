@@ -77,5 +77,7 @@ it("explains the usual reasons, and no others", () => {
   expect(meaningOf("zero_advantage")).toContain("rewards of the group are equal");
   expect(meaningOf("run_ended")).toContain("the run ended");
   expect(meaningOf("stale")).toContain("too old");
+  expect(meaningOf("overlong_prompt")).toBe("too long");
+  expect(meaningOf("failed")).toBe(""); // by the grader, the environment or the generation
   expect(meaningOf("my_own_filter")).toBe("");
 });

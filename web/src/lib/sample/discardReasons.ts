@@ -34,9 +34,8 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^run.?ended$/i, "the run ended before a step used them"],
   [/^stale$|too.?old|off.?policy/i, "written by a policy too old to train on"],
   [/zero.?(?:adv|std|var)/i, "all rewards of the group are equal: nothing to learn"],
-  [/^(?:error|failed)$/i, "the generation failed"],
   [/^(?:aborted|cancelled|canceled)$/i, "the generation was ended from outside"],
-  [/over.?long|too.?long/i, "the response is too long"],
+  [/over.?long|too.?long/i, "too long"],
 ];
 
 /** What a reason means in words; empty for one that is not known. */
