@@ -38,6 +38,12 @@ def test_usual_names_are_known(tmp_path: Path, prompt: str, response: str, score
     assert sample.extra == {}
 
 
+@pytest.mark.parametrize("response", ["answer", "text", "output"])
+def test_a_rewrite_is_the_response_only_without_a_better_one(tmp_path: Path, response: str) -> None:
+    sample = sample_of(tmp_path, **{"prompt": "Q", "rewrite": "R", response: "A", "score": 0.5})
+    assert (sample.response_text, sample.label) == ("A", "")
+
+
 def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path, prompt="Q", response="A", reward=True, acc=1, ok=False, source="web", long="x" * 65, nested={"a": 1},

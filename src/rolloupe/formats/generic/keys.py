@@ -26,8 +26,9 @@ USUAL: dict[str, Names] = {
             prompt_in text_in in_text msg_in in_msg message_in""",
         "response": """response completion output generation answer_text output_response response_text completion_text
             output_text generated_text model_output generated candidates reply model_response llm_output solution_str
-            resps response_out model_out llm_out text_out out_text msg_out out_msg message_out rewrite""",
-        "weak_response": "text code generated_code prediction pred answer solution summary translation trajectory",
+            resps response_out model_out llm_out text_out out_text msg_out out_msg message_out""",
+        "weak_response": """text code generated_code prediction pred answer solution summary translation trajectory
+            rewrite""",
         "messages": "messages conversation chat trajectory traj history dialog dialogue",
         "weak_messages": "turns utterances transcript transcripts",
         "score": f"""{" ".join(parsers.REWARDS)} reward_value final_reward final_score reward_total episode_reward
