@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import rolloupe
-from rolloupe.formats import by_name, discover
+from rolloupe.formats import by_name, curve_files, discover
 from rolloupe.formats.reading import files
-from rolloupe.model import Reading, RunInfo
+from rolloupe.model import Location, Reading, RunInfo
 from rolloupe.state.run_identity import identity_of
 from tests.formats.reading.trackers.test_databases import log, project
 from tests.formats.support import only_run, write
@@ -221,12 +221,51 @@ def test_a_table_of_an_evaluation_holds_curves_that_say_so(tmp_path: Path, name:
         assert list(runs[0].curve(metric).values) == [0.6, 0.4]
 
 
-@pytest.mark.parametrize("rows", [[*ROWS, *ROWS], [{"epoch": 1, "score": 0.5}]])
-def test_samples_and_rows_without_steps_are_no_curves_of_an_evaluation(tmp_path: Path, rows: list[Any]) -> None:
+BY_PROMPT = [{"prompt": f"Q{i}", "response": "A", "score": 0.5, "step": step} for i in (0, 1) for step in range(20)]
+BY_ID = [{"item": i, "score": 0.5, "step": step} for i in (0, 1) for step in range(20)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [*ROWS, *ROWS], [{"epoch": 1, "score": 0.5}], BY_PROMPT, BY_PROMPT[:20], BY_ID,
+        [{"step": step, "score": 0.5, "said": "A" * 300} for step in (5, 10)],
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ending", ["jsonl", "csv"])
+def test_samples_and_rows_without_steps_are_no_curves_of_an_evaluation(
+    tmp_path: Path, rows: list[Any], ending: str
+) -> None:
     write(tmp_path / "run/rollouts.jsonl", *ROWS)
-    write(tmp_path / "run/eval.jsonl", *rows)
+    if ending == "csv":
+        lines = [",".join(map(str, cells)) for cells in (rows[0], *(row.values() for row in rows))]
+        (tmp_path / "run/eval.csv").write_text("\n".join([*lines, ""]))
+    else:
+        write(tmp_path / "run/eval.jsonl", *rows)
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         assert not runs[0].metric_names()
+
+
+def test_many_files_named_like_evaluations_are_not_looked_into(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for step in range(40):
+        write(tmp_path / f"run/eval_step_{step}.jsonl", ROWS[0] | {"step": step})
+    run = only_run(tmp_path / "run")
+    opened: list[str] = []
+    own = curve_files.open_binary
+
+    def open_one(location: Location) -> Any:
+        opened.append(location.path)
+        return own(location)
+
+    monkeypatch.setattr(curve_files, "open_binary", open_one)
+    assert curve_files.curve_files(run) == [] and not opened
+
+
+def test_a_table_of_an_evaluation_may_have_words_and_decimal_commas(tmp_path: Path) -> None:
+    write(tmp_path / "run/rollouts.jsonl", *ROWS)
+    (tmp_path / "run/eval.csv").write_text("step;set;generation;rate\n5;math;0;0,6\n10;math;1;0,4\n")
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert list(runs[0].curve("eval/rate").values) == [0.6, 0.4]
 
 
 @pytest.mark.parametrize("name", ["curves.csv", "train_metrics.csv", "train_metrics.jsonl"])

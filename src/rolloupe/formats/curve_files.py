@@ -1,14 +1,8 @@
 """Curves of trackers: in the folder of a run, beside it, or at a path that a person names; and runs of curves alone.
 
-In the folder of a run, and in the usual folders of trackers there (`wandb/`, `tensorboard/`, `runs/`, ...), everything
-that a tracker wrote belongs to the run. Beside it, only curves with the name of the run count. A folder named
-`rollouts/` or the like is part of a run, and the folder around it is the folder of the run.
-
 Discovery asks the format `Curves` last, so a folder with samples never becomes a run of curves. Its rules are strict:
 names and contents must both fit, and a table of numbers in a folder of source code is not a run. A tracker's run
-that lies in the folder of another run, or beside it under its name, holds the curves of that run (`hosts_of`). If it
-has samples of a split that the other run lacks, it stays a run as well: verl may log its validations to a tracker
-alone.
+that lies in the folder of another run, or beside it under its name, holds the curves of that run (`hosts_of`).
 """
 
 import contextlib
@@ -27,6 +21,7 @@ from msgspec.structs import replace
 
 from rolloupe.errors import UnreadablePath
 from rolloupe.formats.base import Format, changed
+from rolloupe.formats.generic.keys import has_text, roles_of
 from rolloupe.formats.reading import files
 from rolloupe.formats.reading.peek import look
 from rolloupe.formats.reading.stream import open_binary
@@ -48,6 +43,7 @@ ASIDE = frozenset(("media", "latest-run"))
 """Folders of trackers without curves of their own."""
 MAX_DEPTH = 4
 MAX_FOLDERS = 500
+MAX_EVALUATIONS = 20
 KEPT_VALUES = 5_000_000
 """The most numbers of such files that stay in memory."""
 KINDS: dict[str, Callable[[str], bool]] = {
@@ -76,7 +72,6 @@ EMPTY = "it is empty so far"
 ALONE = "curves"
 """The format of runs that hold nothing but curves."""
 OF_TRACKERS = frozenset((ALONE, "trackio", "wandb", "tensorboard", "swanlab", "mlflow"))
-"""The formats of runs that trackers hold."""
 
 
 class CurveFile(NamedTuple):
@@ -114,10 +109,9 @@ def curve_files(run: RunInfo) -> list[CurveFile]:
     above = os.path.dirname(os.path.abspath(home))
     beside = [
         file._replace(is_beside=True)
-        for folder in sorted(FOLDERS)
-        if is_folder(os.path.join(above, folder))
-        and os.path.realpath(os.path.join(above, folder)) != os.path.realpath(home)
-        for file in _below(os.path.join(above, folder), above, 1, [MAX_FOLDERS])
+        for folder in (os.path.join(above, name) for name in sorted(FOLDERS))
+        if is_folder(folder) and os.path.realpath(folder) != os.path.realpath(home)
+        for file in _below(folder, above, 1, [MAX_FOLDERS])
         if file.kind != "TensorBoard" or os.path.basename(file.path) == run.name
     ]
     paths = {os.path.realpath(file.path) for file in named}
@@ -132,11 +126,11 @@ def home_of(root: str) -> str:
 
 
 def usual_tables(run: RunInfo) -> list[str]:
-    """Return the paths at which tables with curves of a run would lie, and those of its evaluations that do."""
-    folders = {run.root, home_of(run.root)}
-    tables = [os.path.join(folder, name) for folder in folders for name in PLAIN_NAMES]
-    listed = (file for folder in folders for file in _files(folder, _entries(folder, files.links_of(run))))
-    return tables + [file.path for file in listed if evaluation_of(file.kind, file.path)]
+    """List the tables with curves of a run, as far as they lie in the folder in which it was found."""
+    home, links = home_of(run.root), files.links_of(run)
+    folders = {run.root, home if is_below(home, links) else run.root}
+    listed = (file for folder in folders for file in _files(folder, _entries(folder, links), names=PLAIN_NAMES))
+    return [file.path for file in listed if file.kind not in BY_THEMSELVES]
 
 
 def without_curves(run: RunInfo) -> list[str]:
@@ -174,10 +168,8 @@ def first_looks(run: RunInfo) -> list[curves.LoggedRun]:
             runs, configs = sqlite.project_runs(file.locations[0]), sqlite.database_configs(file.locations[0])
             only = runs if len(runs) == 1 and not file.is_beside else []
             named = [logged for logged in runs if logged.name == run.name] or only
-            looks += [
-                (file.kind, file.path, curves.LoggedRun(logged.name, [], configs.get(logged.id, {})))
-                for logged in named[-1:]
-            ]
+            if last := next(reversed(named), None):
+                looks.append((file.kind, file.path, curves.LoggedRun(last.name, [], configs.get(last.id, {}))))
         elif not file.is_beside or _is_of(file, run):
             when = os.path.basename if file.kind == "TensorBoard" else str
             looks += [(file.kind, when(location.path), begins_as(location, file.kind)) for location in file.locations]
@@ -350,11 +342,11 @@ def _files(
     own = [entry for entry in listed if not entry.is_folder]
     if events := tuple(entry.location for entry in own if is_event_file(entry.name)):
         yield CurveFile("TensorBoard", folder, events)
+    few = [*islice((entry for entry in own if evaluation_of(kind_of(entry.name), entry.name)), MAX_EVALUATIONS + 1)]
+    scores = {entry.name for entry in few if len(few) <= MAX_EVALUATIONS and _has_scores(entry.location)}
     for entry in own:
         kind = kind_of(entry.name)
-        seen = begins_as(entry.location, kind) if evaluation_of(kind, entry.path) else _NOTHING
-        is_evaluation = seen.fits and len({row.step for row in seen.rows}) == len(seen.rows)  # no samples of a step
-        if kind == "TensorBoard" or not (is_evaluation or kind in BY_THEMSELVES | also or entry.name in names):
+        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names | scores):
             continue
         if kind != "trackio" or sqlite.is_database(entry.location):
             kind = sqlite.database_kind(entry.location) if kind == "trackio" else kind
@@ -377,7 +369,6 @@ LOOKED_ROWS = 8
 MOST_NAME_CHARS = 200
 EVENTS = b"brain.Event:"
 """The first event of TensorBoard has this text, followed by its version."""
-EVENTS_BYTES = 64
 
 
 class Beginning(curves.LoggedRun):
@@ -399,21 +390,34 @@ def begins_as(location: Location, kind: str) -> Beginning:
         is_whole = not file.peek(1)
     if kind == "TensorBoard":
         known = tensorboard.read_beginning(head)
-        return Beginning("", known.rows, known.config, fits=EVENTS in head[:EVENTS_BYTES])
-    if kind == "CSV":
-        whole = head if is_whole else head[: head.rfind(b"\n") + 1]
-        try:
-            return _of_rows(curves.read_csv(whole).rows)
-        except ValueError:
-            return _NOTHING
+        return Beginning("", known.rows, known.config, fits=EVENTS in head[:64])
     if kind == "trainer state":
         return Beginning("", [], fits=b'"log_history"' in head and b'"global_step"' in head)
-    try:
+    with contextlib.suppress(ValueError):
+        if kind == "CSV":
+            return _of_rows(curves.read_csv(head if is_whole else head[: head.rfind(b"\n") + 1]).rows)
         run = _FRAMED[kind].whole(head)
-    except ValueError:
-        return _NOTHING
-    name = run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else ""
-    return Beginning(name, [], run.config, fits=True)
+        name = run.name if run.name.isprintable() and len(run.name) <= MOST_NAME_CHARS else ""
+        return Beginning(name, [], run.config, fits=True)
+    return _NOTHING
+
+
+@files.while_unchanged(1024, errors=(OSError, ValueError), otherwise=False)
+def _has_scores(location: Location) -> bool:
+    """Tell whether the rows at the beginning of a table have steps of their own, and no texts of samples."""
+    with open_binary(location) as file:
+        head = file.read(HEAD_BYTES)
+    head = head[: head.rfind(b"\n") + 1] or head
+    if kind_of(location.path) == "CSV":
+        names, *cells = curves.CsvTable(head).cells()
+        texts = [{k: v for k, v in zip(names, row, strict=False) if v and curves.parsed(v) is None} for row in cells]
+        logged = curves.read_csv(head).rows
+    else:
+        texts = [row for line in head.splitlines() if isinstance(row := curves.parsed(line), dict)]
+        logged = [*curves.rows_of(texts)]
+    is_long = any(isinstance(cell, str) and len(cell) > MOST_NAME_CHARS for row in texts for cell in row.values())
+    has_steps = _of_rows(logged).fits and len({row.step for row in logged}) == len(logged)
+    return has_steps and not (is_long or any(has_text(row, roles_of(row)) for row in texts))
 
 
 def _of_rows(rows: Iterable[curves.LoggedRow]) -> Beginning:
@@ -431,9 +435,6 @@ _OF_CODE = frozenset((
     "setup.py",
 ))  # fmt: skip
 """A folder with one of these holds source code: a table of numbers in it is not a run."""
-_CHECKPOINT = re.compile(r"checkpoint-\d+")
-_VERL = {"step", "data"}
-"""The keys of every row that verl's `file` logger writes."""
 
 
 class Curves(Format):
@@ -459,7 +460,7 @@ class Curves(Format):
         offline = [entry for kind, entry in named if kind in OFFLINE and begins_as(entry.location, kind).fits]
         kinds: dict[str, None] = {}
         for kind, entry in named:  # event files, and tables under the names that trainers give them
-            is_saved = kind == "trainer state" and _CHECKPOINT.fullmatch(folder.name)
+            is_saved = kind == "trainer state" and re.fullmatch(r"checkpoint-\d+", folder.name)
             is_table = entry.name in PLAIN_NAMES and not is_saved
             is_code = is_table and any(beside.name in _OF_CODE for beside in files.entries(str(folder), links))
             if (kind == "TensorBoard" or (is_table and not is_code)) and begins_as(entry.location, kind).fits:
@@ -473,8 +474,8 @@ class Curves(Format):
         runs = [run for entry in offline for run in self._of_file(kind_of(entry.name), Path(entry.path), links=links)]
         for kind, entry in named:
             rows = look(entry.location).objects if kind == "JSON lines" else ()
-            is_of_verl = bool(rows) and all(row.keys() == _VERL and isinstance(row["data"], dict) for row in rows)
-            if kind == "trackio" or is_of_verl:
+            is_verl = bool(rows) and all({*row} == {"step", "data"} and isinstance(row["data"], dict) for row in rows)
+            if kind == "trackio" or is_verl:
                 runs += self._of_file(kind, Path(entry.path), links=links)
         return runs
 
@@ -547,7 +548,7 @@ def _host(run: RunInfo, folders: dict[str, RunInfo], beside: dict[tuple[str, str
 
 
 def has_more_splits(run: RunInfo, host: RunInfo) -> bool:
-    """Tell whether a run has a split that `host` lacks, judging by a part of each source."""
+    """Tell whether a run has a split that `host` lacks: verl may log its validations to a tracker alone."""
     own = _splits(run)
     return bool(own) and not own <= _splits(host)
 

@@ -348,14 +348,14 @@ class _Walk:
             self._found_s = time.monotonic()
         for run in runs:
             self.runs.append(run)
-            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts), *usual_tables(run)}
+            self._claimed |= {run.root, *(os.path.realpath(part.path) for part in run.parts)}
             reader = by_name(run.format)
             with self._trying(reader, Path(run.root)):
                 as_asked = replace(run, reading=self._reading)
                 paths = [source.path for source in reader.sources(as_asked)]
                 folder = run.root if storage.is_folder(run.root) else os.path.dirname(run.root)
                 paths += [os.path.join(folder, *file.name.split("/")) for file in reader.files(run) if file.what]
-                self._claimed.update(paths, map(os.path.dirname, paths))
+                self._claimed.update(paths, map(os.path.dirname, paths), usual_tables(run))
                 if not reader.has_samples:
                     self._of_curves |= {os.path.dirname(path) for path in paths} - {run.root}
                 self._claimed.update(place.path for place in reader.tokenizers(run) if isinstance(place, Location))

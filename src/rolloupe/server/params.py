@@ -95,8 +95,7 @@ def decoded(text: bytes | str, kind: type[T], what: str) -> T:
 
 def query_of(params: QueryParams, query: type[Query]) -> Query:
     """Return what an address asks. Empty parameters count as missing. Raises `BadQuery`, which names the wrong one."""
-    unknown = [name for name in params if name not in query.__struct_fields__]
-    if unknown:
+    if unknown := [name for name in params if name not in query.__struct_fields__]:
         raise BadQuery(f"no parameter {unknown[0][:40]!r}; there are: {', '.join(query.__struct_fields__)}")
     given: dict[str, Any] = {}
     for field in structs.fields(query):

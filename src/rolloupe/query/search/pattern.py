@@ -63,8 +63,7 @@ class Pattern:
             raise BadQuery("the search is empty: name a text")
         if len(query.text) > MAX_CHARS:
             raise BadQuery(f"a text of {len(query.text):,} characters; at most {MAX_CHARS:,} are searched for")
-        unknown = [role for role in query.roles if role not in ROLES]
-        if unknown:
+        if unknown := [role for role in query.roles if role not in ROLES]:
             raise BadQuery(f"no role {unknown[0]!r}; there are: {', '.join(ROLES)}")
         cleaned = texts.clean(query.text)
         body = cleaned if query.regex else re2.escape(cleaned)

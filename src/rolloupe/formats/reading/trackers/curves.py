@@ -335,7 +335,7 @@ _COMMA = re.compile(r"\s*[+-]?(\d*),(\d+)([eE][+-]?\d+)?\s*")
 _GROUPED = re.compile(r"\s*[+-]?\d+([.,]\d+){2,}\s*")
 
 
-class _CsvTable:
+class CsvTable:
     """The cells of a table, and a count of what was left out."""
 
     def __init__(self, data: bytes) -> None:
@@ -406,7 +406,7 @@ def read_csv(data: bytes) -> LoggedRun:
 
     Raises `ValueError` for too many names, and for a table that could be read in two ways.
     """
-    table = _CsvTable(data)
+    table = CsvTable(data)
     has_commas = table.separator != "," and b"," in data and _has_decimal_commas(table.cells())
     cells = table.cells()
     names, first = [name.strip() for name in next(cells, [])], next(cells, None)
