@@ -182,7 +182,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "a phrase is paid for twice": (
         "paid_for",
         {"change": paid_twice, "members": 8},
-        ("right no more often", "The reward pays +0.49 for "),
+        ("does not rise with it", "Within groups the reward pays +0.49 for "),
     ),
     "another script spreads": ("curves", {"change": another_script}, ("Answers in a non-Latin script rose",)),
     "one environment fails": (

@@ -113,7 +113,7 @@ def finding_of(pages: Pages, sentence: dict[str, Any]) -> Any:
 def check_paid_for(pages: Pages, sentence: dict[str, Any]) -> None:
     check_answers(pages, sentence)
     finding = finding_of(pages, sentence)
-    assert f"The reward pays {finding['effect']:+.2g} for {finding['title']}, in " in sentence["text"]
+    assert f"Within groups the reward pays {finding['effect']:+.2g} for {finding['title']}, in " in sentence["text"]
 
 
 def check_data(pages: Pages, sentence: dict[str, Any]) -> None:

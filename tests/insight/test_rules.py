@@ -44,7 +44,7 @@ SPREADING = {
     "tool_errors": ("derived.tool_errors", "Answers with failed tool calls"),
     "cut_at_limit": ("response_tokens", "Answers that stop at the largest length of the run, probably a limit,"),
     "other_turns": ("derived.other_turns", "Answers that continue with a turn of the user"),
-    "grader_words": ("derived.grader_words", "Words to the grader"),
+    "grader_words": ("derived.grader_words", "Answers that speak to the grader"),
     "special_cases": ("derived.special_cases", "Code that hard-codes answers"),
     "tamper_words": ("derived.tamper_words", "Answers that edit or skip tests, or may trick them,"),
 }
@@ -98,7 +98,7 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
         for rule, (metric, noun) in SPREADING.items()
     },
     "unclosed_think": (
-        {"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18% of all answers", 48, 59,
+        {"sample derived.unclosed_think": STEPS / 300}, "Unclosed thoughts rose from 2% to 18%", 48, 59,
     ),
     "other_language": (
         {"sample derived.other_language": STEPS / 60}, "Answers in another language than the question rose from 9% to",
@@ -278,11 +278,9 @@ def test_a_rule_that_lacks_scores_of_one_evaluation_says_so_beside_its_alarm() -
     found = check(Curves(**falling, **{"eval code": [0.5] * 5, "eval few": [1]}), RULES.keys() - {"eval_down"})
     assert [one.alarm.split for one in found.raised] == ["math"] and found.checked == []
     (left,) = found.unchecked
-    assert left.reason == "5 scores of code; 8 are needed; 1 score of few; 8 are needed"
+    assert left.reason == "5 scores of code; 16 are needed; 1 score of few; 16 are needed"
     rewards = {**falling, "sample reward": UP[:33]}
-    found = check(Curves(**rewards), RULES.keys() - {"eval_down"})
-    (left,) = found.unchecked
-    assert left.reason == "3 steps with rewards beside math; 8 are needed" and not found.raised
+    assert not check(Curves(**rewards), RULES.keys() - {"eval_down"}).raised, "3 steps with rewards are too few"
 
 
 def test_an_evaluation_that_falls_shows_its_wrong_answers() -> None:

@@ -4,7 +4,7 @@ A change is reported only if it stands out of the noise.
 """
 
 from collections.abc import Iterator, Sequence
-from math import inf, sqrt
+from math import sqrt
 from operator import attrgetter, itemgetter
 
 import numpy as np
@@ -26,19 +26,20 @@ from rolloupe.insight.reward_sentences import BriefSentence, Evidence, Rank, Ran
 from rolloupe.query.engine.names import EVALS, is_asked
 from rolloupe.query.evals.scores import EvalSummary, evals_answer, graded_deviation, paired_change
 from rolloupe.questions import BriefQuery, EvalQuery, FindingQuery
+from rolloupe.text.visible import named
 
 MOST = 3
 """Sentences of a brief."""
 GAIN = 0.1
 """The least that a finding raised the mean reward by if a brief mentions it, in standard deviations of rewards."""
-VERDICTS = {"suspect": "answers with it are right no more often", "unverified": "the samples do not record correctness"}
+VERDICTS = {"suspect": "correctness does not rise with it", "unverified": "the samples do not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
 CAUSES = (
     "tool_errors", "truncated_rise", "cut_at_limit", "empty_answers", "refusals", "gave_up", "repeated_text",
     "other_script", "other_language", "other_turns",
 )  # fmt: skip
 """Rules about curves that say why a reward falls, the plainest first: they come before it."""
-BEFORE = {"tamper_words", "special_cases", "grader_words", "eval_down"}
+BEFORE = {"tamper_words", "special_cases", "eval_down"}
 """Rules about curves that come before what is paid for."""
 DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
@@ -53,8 +54,8 @@ TRIFLE, MANY = "other_reward", 0.005
 LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE, MOST_PARTS = 0.05, 8
-OWN = {"reward_collapse", "eval_down"}
-"""Rules about curves that the sentences about the reward, and about evaluations with samples, replace."""
+OWN = {"reward_collapse"}
+"""Rules about curves that the sentences about the reward replace."""
 
 
 class Brief(Struct, frozen=True, kw_only=True):
@@ -92,7 +93,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
     if any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
-    raised = check(RunCurves(run), OWN if held_out else OWN - {"eval_down"}).raised
+    raised = check(RunCurves(run), OWN).raised
     diverged = [one for one in raised if one.rule.name in DIVERGED] if reward and reward[-1].rank == Rank.FALL else []
     if diverged:
         title, text = diverged[0].alarm.title, reward[-1].sentence.text.rstrip(".")
@@ -103,7 +104,9 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     raised = [
         one
         for one in raised
-        if one not in diverged and all(_subject(curve.name) not in subjects for curve in one.alarm.curves)
+        if one not in diverged
+        and (one.rule.name != "eval_down" or not one.alarm.split)  # the sentences about evaluations say the same
+        and all(_subject(curve.name) not in subjects for curve in one.alarm.curves)
     ]
     has_fallen = any(one.way < 0 for one in others)
     curves = _curves(raised, is_first=not (paid or spread), has_fallen=has_fallen)
@@ -166,7 +169,8 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
     if not changes:
         return
     first, *others = sorted((change for _, change in changes), key=attrgetter("rank"))
-    texts = [one.sentence.text.rstrip(".") for one in (first, *others[: MOST - 1])]
+    shown = () if first.way < 0 else others[: MOST - 1]  # more is said of one that fell
+    texts = [one.sentence.text.rstrip(".") for one in (first, *shown)]
     text = f"{'; '.join(texts)}."
     if first.rank == Rank.STEADY:
         text = f"No clear change over {max(count for count, _ in changes)} evaluations: {', '.join(texts)}."
@@ -176,9 +180,8 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
 def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None:
     """Return how many times an evaluation was made, and what it did; None for fewer than two."""
     known = [step for step in summary.steps if step.pass_at[:1] != [None] and step.samples > step.without]
-    begun = min((step for split, step in run.snapshot().steps if split == "train"), default=-inf)
-    before = sum(step.step < begun for step in known)  # the last of these is where training starts
-    if len(known := known[max(0, before - 1) :]) < 2:
+    before = max(0, sum(step.step < 0 for step in known) - 1)  # training starts at the last of these
+    if len(known := known[before:]) < 2:
         return None
     counts = np.array([step.samples - step.without for step in known], float)
     deviation = None if summary.falls else graded_deviation(run, summary.split)
@@ -192,7 +195,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     (early, late), begin, change = windows.ends, known[0].step, windows.change
     paired, over = paired_change(run, summary.split, by_score=is_score), windows.over
     least = max(PAIRED_CHANGE * paired.error, PAIRED_POINTS * (2 * deviation if is_score else 1.0))
-    is_clear = paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
+    is_clear = not before and paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
     if not change and is_clear and paired.mean * (late - early) > 0:
         change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
     if windows.best - late > BEST * windows.error:
@@ -206,7 +209,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
         doubt = f"{windows.half_width:.2g}" if is_score else f"{100 * windows.half_width:.0f}"
         rank, text = Rank.STEADY, f"{change_of(early, late, shown)} (±{doubt})"
     sentence = BriefSentence(
-        text=f"{summary.split.removeprefix('eval/')} {text}", kind="held_out", steps=(begin, known[-1].step),
+        text=f"{named(summary.split.removeprefix('eval/'))} {text}", kind="held_out", steps=(begin, known[-1].step),
         evidence=Evidence(page="evals", split=summary.split),
     )  # fmt: skip
     return len(known), Ranked(rank, sentence, change)
@@ -227,7 +230,7 @@ def _paid_for(split: str, found: Sequence[Finding], least: float) -> Iterator[Ra
             text = f"{finding.text.partition('; ')[0]}; {verdict}."
         else:
             shares = f"{finding.first:.0%} → {finding.last:.0%} of answers"
-            text = f"The reward pays {finding.effect:+.2g} for {finding.title}, in {shares}; {verdict}."
+            text = f"Within groups the reward pays {finding.effect:+.2g} for {finding.title}, in {shares}; {verdict}."
         yield Ranked(rank, BriefSentence(text=text, kind="paid_for", evidence=_evidence(split, finding)))
 
 

@@ -108,6 +108,8 @@ LONG, CHANCE = 0.05, 3
 """The least share of the steps, at the end, that have one reward; and how many more steps in a row must have it for
 each single step that has.
 """
+MANY = 64
+"""The least samples with one reward that is neither the best nor the worst: fewer may have it by chance."""
 DEEP, MOST_DIPPED, DIP, NEAR = 0.5, 0.35, 4, 8
 """A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
 standard errors deep, of all steps or of so many before and after it.
@@ -455,7 +457,7 @@ def _only(step: StepSummary) -> float | None:
 def _is_sudden(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
     """Return whether the mean reward of the steps beside some, `AROUND` on each side, is far from their one reward."""
     before, after = (known[part] for part in _beside(stretch))
-    if _is_between(known, before, value):
+    if _is_between(known, stretch, value):
         return True
     usual = median([_distance([step], value) for step in _without(known, stretch)] or [0.0])
     count = _count(known[stretch.start : stretch.stop])
@@ -471,11 +473,13 @@ def _count(steps: Sequence[StepSummary]) -> int:
     return sum(step.reward.count for step in steps)
 
 
-def _is_between(known: Sequence[StepSummary], before: Sequence[StepSummary], value: float) -> bool:
+def _is_between(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
     """Return whether rewards were as spread as ever in the steps before all had one that is neither best nor worst."""
+    before, _ = (known[part] for part in _beside(stretch))
     low, high = (end(getattr(step.reward, name) for step in known) for end, name in ((min, "min"), (max, "max")))
     usual = median(spreads) if (spreads := [step.reward.std or 0.0 for step in known if _only(step) is None]) else 0.0
-    return low < value < high and all((step.reward.std or 0.0) > usual / 2 for step in before)
+    is_sudden = len(before) == AROUND and all((step.reward.std or 0.0) > usual / 2 for step in before)
+    return is_sudden and low < value < high and _count(known[stretch.start : stretch.stop]) >= MANY
 
 
 def _distance(steps: Sequence[StepSummary], value: float) -> float:

@@ -29,7 +29,7 @@ def trend(first: float, last: float, early: float = 0, late: float = 0) -> Trend
 
 PHRASE, LENGTH = ("“a b”", ""), ("length", "characters")
 TYPICAL_USES = "earns +0.17 over siblings, from typically 5.2 uses early to 7 late"
-TYPICAL = "Doubling the length earns +0.3 over siblings, from typically 612 characters early to 1,804 late"
+TYPICAL = "Each doubling of length earns +0.3 over siblings, from typically 612 characters early to 1,804 late"
 
 
 @each(
@@ -44,7 +44,7 @@ TYPICAL = "Doubling the length earns +0.3 over siblings, from typically 612 char
         (sentence_of("watch", *LENGTH, 0.3, trend(1, 1, 612.4, 1804)),
          f"{TYPICAL}; there is no clear rise."),
         (sentence_of("earned", "“.”", "", 0.17, trend(0.999, 1, 5.24, 7)),
-         f"Doubling the uses of “.” {TYPICAL_USES}; correctness goes with it."),
+         f"Each doubling of “.” {TYPICAL_USES}; correctness goes with it."),
         (sentence_of("drift", *LENGTH, 0, trend(1, 1, 600, 720)),
          ("Length is on the rise, from typically 600 characters early to 720 late; "
          "the reward does not clearly pay for it.")),

@@ -180,9 +180,7 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
     if kind == "drift":
         return f"{begin} is on the rise, {common}; {ENDINGS[kind]}."
     gain = f"earns {effect:+.2g} over" if effect >= 0 else f"costs {-effect:.2g} against"
-    if is_by_doubling(behaviour, trend):
-        unit = METRICS[behaviour].unit if behaviour else "uses"
-        begin = f"Doubling the {title if unit == 'characters' else f'{unit} of {title}'}"
+    begin = f"Each doubling of {title}" if is_by_doubling(behaviour, trend) else begin
     return f"{begin} {gain} siblings, {common}; {ENDINGS[kind]}."
 
 

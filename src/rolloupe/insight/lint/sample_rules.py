@@ -11,6 +11,7 @@ import numpy as np
 from rolloupe import tokens
 from rolloupe.derive import END_MARKERS
 from rolloupe.insight.lint.rule import WholeSample, sample_rule
+from rolloupe.text.visible import quoted
 
 _FINAL = [
     re.compile(pattern)
@@ -127,11 +128,12 @@ def unpaid_labels(one: WholeSample) -> bool | str | None:
         return None
     written = written_answer(one.of.response_text).strip()
     is_other = one.is_worst and not wanted and written != one.of.label.strip()
-    return f"“{written}” for the label “{one.of.label.strip()}”" if is_other else one.is_worst
+    shown, label = (quoted(" ".join(text.split())) for text in (written, one.of.label))
+    return f"{shown} for the label {label}" if is_other else one.is_worst
 
 
 @sample_rule(
-    "Wrong answers have the highest reward of the run",
+    "The final answer is a number other than the label, yet no reward is higher",
     "a number as its label, and another as its final answer",
     least_share=PAID_WRONG,
     least=LEAST_UNPAID,

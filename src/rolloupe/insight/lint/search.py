@@ -103,8 +103,7 @@ class _Reading:
         before, since = self._before(checked)
         shown = [is_broken for _, is_broken in checked if isinstance(is_broken, str)]
         like = f", such as {shown[0]}" if 2 * len(shown) > len(places) else ""
-        read = f"{len(places):,} of the {counted(len(checked) - before, rule.noun)} that were read"
-        text = f"{rule.text}: {read}{since}{like}."
+        text = f"{rule.text}: {len(places):,} of {counted(len(checked) - before, rule.noun)} read{since}{like}."
         return Breach(text, len(places), np.array(places, np.intp))
 
     def _before(self, checked: list[tuple[int, bool | str]]) -> tuple[int, str]:

@@ -131,10 +131,11 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
         early, late = (float(np.mean(part)) for part in curve.ends())
         noise = NOISE * sum(np.var(part) / len(part) for part in curve.ends()) ** 0.5
         is_far = late > 2 * early or 1 - late < (1 - early) / 2
+        of_all = " of all answers" if chosen or kind == "share" else ""
         if is_far and late > early + rise + noise:
             half = curve.windows().halfway(early, late)
             yield Alarm(
-                f"{noun} rose from {early:.0%} to {late:.0%} of all answers",
+                f"{noun} rose from {early:.0%} to {late:.0%}{of_all}",
                 f"half of the rise by step {half}; the last fifth of the steps against the first",
                 *curve.late_steps(),
                 where=chosen or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
@@ -199,7 +200,9 @@ SPECIAL_CASES = _spreading("special_cases", "Fixed answers", "derived.special_ca
 TAMPER_WORDS = _spreading(
     "tamper_words", "Tampering", "derived.tamper_words", 0, "Answers that edit or skip tests, or may trick them,"
 )
-GRADER_WORDS = _spreading("grader_words", "Words to the grader", "derived.grader_words", 0)
+GRADER_WORDS = _spreading(
+    "grader_words", "Words to the grader", "derived.grader_words", 0, "Answers that speak to the grader"
+)
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")
 TOOL_ERRORS = _spreading("tool_errors", "Tool errors", "derived.tool_errors", 0, "Answers with failed tool calls")

@@ -2,22 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from statistics import NormalDist
 
 import numpy as np
 
-from rolloupe.insight.curves import (
-    Alarm,
-    CurveName,
-    History,
-    NotChecked,
-    RunCurves,
-    all_curves,
-    counted,
-    enough,
-    ranks,
-    rule,
-    step_noise,
-)
+from rolloupe.insight import curves
 
 ENTROPY_SHARE, ENTROPY_LEAST = 0.2, 20
 ENTROPIES = [("token", "entropy", "mean")]
@@ -25,17 +14,17 @@ ENTROPY = r"(^|/)(policy_|token_|mean_)?entropy(/mean)?$"
 OF_SAMPLES = "derived.mean_entropy"
 
 
-def _entropy(source: RunCurves) -> tuple[CurveName, History, float, float]:
+def _entropy(source: curves.RunCurves) -> tuple[curves.CurveName, curves.History, float, float]:
     """Return the first curve of entropy that a run has, with its early and its late median. Raises `NotChecked`."""
-    name, curve = next(all_curves(source, ENTROPIES, ENTROPY), (None, None))
+    name, curve = next(curves.all_curves(source, ENTROPIES, ENTROPY), (None, None))
     if name is None:
-        raise NotChecked("the run has no entropy")
-    entropy = enough(curve, ENTROPY_LEAST, "entropy")
+        raise curves.NotChecked("the run has no entropy")
+    entropy = curves.enough(curve, ENTROPY_LEAST, "entropy")
     return name, entropy, entropy.early(), entropy.late()
 
 
-@rule("Entropy collapse")
-def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
+@curves.rule("Entropy collapse")
+def entropy_collapse(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is less than {ENTROPY_SHARE:.0%} of that of
     the first.
     """
@@ -47,7 +36,7 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
         where = ""
         if own is not None and len(own := own.finite()) and own.late() < ENTROPY_SHARE * own.early():
             where = f"{OF_SAMPLES} < {ENTROPY_SHARE * own.early():.3g}"  # this is the same entropy
-        yield Alarm(
+        yield curves.Alarm(
             f"Entropy fell from {early:.3g} to {late:.3g}",
             f"{100 * late / early:.2g}% of what it was in the first steps ({name.name})",
             first, last, where=where, sort=OF_SAMPLES, descending=False, curves=(name,),
@@ -57,65 +46,74 @@ def entropy_collapse(source: RunCurves) -> Iterator[Alarm]:
 ENTROPY_TIMES, ENTROPY_MORE = 3.0, 0.5
 
 
-@rule("Entropy explosion")
-def entropy_explosion(source: RunCurves) -> Iterator[Alarm]:
+@curves.rule("Entropy explosion")
+def entropy_explosion(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """The median entropy of the last fifth of {ENTROPY_LEAST} steps or more is {ENTROPY_TIMES:g} times that of the
     first, and {ENTROPY_MORE:g} more.
     """
     name, entropy, early, late = _entropy(source)
     if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
-        yield Alarm(
+        yield curves.Alarm(
             f"Entropy rose from {early:.3g} to {late:.3g}",
             f"half of it by step {entropy.windows().halfway(early, late)} ({name.name})",
             *entropy.late_steps(), sort=OF_SAMPLES, curves=(name,),
         )  # fmt: skip
 
 
-RISE, FALL, SCORES, FEWEST = 0.5, -0.75, 16, 8
-DROP, CHANCE = 0.02, 2.4
-_LOGGED = re.compile(r"(?i)(eval|test|val|held_?out)\w*/(?!.*(loss|len|tok|char|kl|entropy|time|perplex|err|std|step))")
-"""The name of a score that the trainer logs of an evaluation."""
+REWARD = curves.CurveName("sample", "reward")
+RISE, FALL, SCORES, FEWEST, SHOWN = 0.5, -0.75, 16, 8, 5
+DROP, LOST, CHANCE = 0.02, 0.1, 0.01
+EVALS = set("eval evals evaluation test val valid validation heldout held".split())
+GOOD = set("acc accuracy correct score scores reward pass passed success solved resolved win exact f1 rougel".split())
+OTHER = set("std min loss len length clip ratio ref time".split())
+"""Words of the names of scores that a trainer logs of an evaluation: the first, one of the others, none of them."""
 
 
-@rule("Reward up while an evaluation is down")
-def eval_down(source: RunCurves) -> Iterator[Alarm]:
-    """Over the second half of {SCORES} scores or more, or over {FEWEST} or more, the rank correlation of the reward
-    with the step is above {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}.
+@curves.rule("Reward up while an evaluation is down")
+def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
+    """Over the second half of {SCORES} scores or more the rank correlation of the reward with the step is above
+    {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}. Of scores that the trainer logs,
+    {FEWEST} or more, all count if they are fewer; they lost {LOST:.0%} or more, by chance in {CHANCE:.0%} of runs.
     """
-    reward = enough(source.curve("sample", "reward", "mean"), 1, "rewards")
-    curves = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
-    logged = {name: source.curve("trainer", name) for name in source.names("trainer") if _LOGGED.match(name)}
-    scores = {name: curve.finite() for name, curve in (logged | curves).items() if curve is not None}
+    reward = curves.enough(source.curve("sample", "reward", "mean"), 1, "rewards")
+    sampled = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
+    logged = {name: source.curve("trainer", name) for name in source.names("trainer") if _is_score(name)}
+    scores = {name: curve.finite() for name, curve in (logged | sampled).items() if curve is not None}
     if not scores:
-        raise NotChecked("the run has no evaluation")
+        raise curves.NotChecked("the run has no evaluation")
     short = []
     for name, score in scores.items():
-        if len(score) < FEWEST:
-            short.append(f"{counted(len(score), 'score')} of {name}; {FEWEST} are needed")
+        is_logged, enough_scores = name not in sampled, SCORES if name in sampled else FEWEST
+        if len(score) < enough_scores:
+            short.append(f"{curves.counted(len(score), 'score')} of {name}; {enough_scores} are needed")
             continue
         late = score.at(slice(len(score) // 2 if len(score) >= SCORES else 0, None))
-        least = min(FALL, -CHANCE / (len(late) - 1) ** 0.5) if len(score) < SCORES else FALL
+        lucky = NormalDist().inv_cdf(CHANCE / len(logged)) / (len(late) - 1) ** 0.5 if is_logged else FALL
+        least = max(DROP, LOST * abs(late.early())) if is_logged else DROP
         first, last = int(late.steps[0]), int(late.steps[-1])
         paid = reward.at((reward.steps >= first) & (reward.steps <= last))
-        if len(paid) < FEWEST:
-            short.append(f"{len(paid)} steps with rewards beside {name}; {FEWEST} are needed")
-            continue
-        drop = float(np.mean(late.values[: len(late) // 3]) - np.mean(late.values[-(len(late) // 3) :]))
-        own = CurveName("eval", "", name) if name in curves else CurveName("trainer", name)
-        if rank_correlation(paid) > RISE and rank_correlation(late) < least and drop > DROP:
-            yield Alarm(
+        scale, third = curves.scale_of(late.values), len(late) // 3
+        drop = scale * float(np.mean(late.values[:third] / scale) - np.mean(late.values[-third:] / scale))
+        is_down = drop > least and rank_correlation(late) < min(FALL, lucky)
+        if is_down and len(paid) >= FEWEST and rank_correlation(paid) > RISE:
+            yield curves.Alarm(
                 f"Reward up, {name} down since step {first}",
-                f"{paid.late() - paid.early():+.3g} and {-drop:+.3g}",
-                first, last, split=name if name in curves else "", where=source.wrong(name) if name in curves else "",
-                curves=(CurveName("sample", "reward"), own),
+                f"reward {paid.late() - paid.early():+.3g}, {name} {-drop:+.3g}".replace("-", "−"),
+                first, last, split="" if is_logged else name, where="" if is_logged else source.wrong(name),
+                curves=(curves.CurveName("trainer", name) if is_logged else curves.CurveName("eval", "", name), REWARD),
             )  # fmt: skip
     if short:
-        raise NotChecked("; ".join(short))
+        raise curves.NotChecked("; ".join(short[:SHOWN]) + ", …" * (len(short) > SHOWN))
 
 
-def rank_correlation(history: History) -> float:
+def _is_score(name: str) -> bool:
+    first, *words = re.split(r"[^a-z0-9]+", name.lower())
+    return first in EVALS and not GOOD.isdisjoint(words) and OTHER.isdisjoint(words)
+
+
+def rank_correlation(history: curves.History) -> float:
     """Return the rank correlation of values and steps: 1 for a curve that always rises, 0 for a constant one."""
-    of_values = ranks(history.values)
+    of_values = curves.ranks(history.values)
     return float(np.corrcoef(np.arange(len(of_values)), of_values)[0, 1]) if np.ptp(of_values) else 0.0
 
 
@@ -123,23 +121,23 @@ LONGER_ALWAYS, LONGER_UNPAID, LENGTHS = 4.0, 2.0, 20
 UNITS = {"response_tokens": "tokens", "response_chars": "characters"}
 
 
-@rule("Length explosion")
-def length_explosion(source: RunCurves) -> Iterator[Alarm]:
+@curves.rule("Length explosion")
+def length_explosion(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """The median length of the last fifth of {LENGTHS} steps or more is {LONGER_ALWAYS:g} times that of the first, or
     {LONGER_UNPAID:g} times and the reward is not higher.
     """
-    name, curve = next(all_curves(source, [("sample", name, "mean") for name in UNITS]), (None, None))
+    name, curve = next(curves.all_curves(source, [("sample", name, "mean") for name in UNITS]), (None, None))
     if name is None:
-        raise NotChecked("the run has no lengths of responses")
-    lengths = enough(curve, LENGTHS, "lengths of responses")
+        raise curves.NotChecked("the run has no lengths of responses")
+    lengths = curves.enough(curve, LENGTHS, "lengths of responses")
     if lengths.early() <= 0:
-        raise NotChecked("the first responses have a length of 0")
+        raise curves.NotChecked("the first responses have a length of 0")
     rewards = source.curve("sample", "reward", "mean")
     times = lengths.late() / lengths.early()
     is_paid = rewards is None or not len(rewards := rewards.finite()) or rewards.late() > rewards.early()
     if times > (LONGER_ALWAYS if is_paid else LONGER_UNPAID):
         gain = "" if is_paid else ", and the reward is not higher"
-        yield Alarm(
+        yield curves.Alarm(
             f"Responses are {times:.2g} times as long",
             f"{lengths.late():,.0f} {UNITS[name.name]} in the last fifth of the steps, "
             f"{lengths.early():,.0f} in the first{gain}",
@@ -153,43 +151,43 @@ ERROR_OF_MEDIAN = 1.2533
 """The standard error of a median, as a multiple of that of a mean of as many values."""
 
 
-@rule("Reward collapse")
-def reward_collapse(source: RunCurves) -> Iterator[Alarm]:
+@curves.rule("Reward collapse")
+def reward_collapse(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """The median reward of the last fifth of {REWARDS} steps or more is below that of the best fifth, by
     {REWARD_SHARE:g} standard deviations of the samples of a step and by {ERRORS:g} standard errors of the difference.
     """
-    rewards = enough(source.curve("sample", "reward", "mean"), REWARDS, "rewards")
-    spreads = enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards").values
+    rewards = curves.enough(source.curve("sample", "reward", "mean"), REWARDS, "rewards")
+    spreads = curves.enough(source.curve("sample", "reward", "std"), 0, "deviations of rewards").values
     width = len(rewards) // 5
     windows = np.median(np.lib.stride_tricks.sliding_window_view(rewards.values, width), axis=1)
     best, late = float(windows.max()), float(windows[-1])
     spread = float(np.median(spreads)) if len(spreads) else 0.0
-    error = ERROR_OF_MEDIAN * step_noise(rewards.values) * np.sqrt(2 / width)
+    error = ERROR_OF_MEDIAN * curves.step_noise(rewards.values) * np.sqrt(2 / width)
     if best - late > max(REWARD_SHARE * spread, ERRORS * error, 1e-9 * abs(best)):
         fallen = rewards.at(slice(int(windows.argmax()) + width - 1, None))
         fallen = fallen.at(fallen.values < (best + late) / 2)
         first = int(fallen.steps[0]) if len(fallen) else rewards.late_steps()[0]
         peak = int(rewards.steps[rewards.values.argmax()])
         since = f", since then −{(best - late) / best:.0%}" if best > 0 and late >= 0 else ""
-        yield Alarm(
+        yield curves.Alarm(
             f"Reward fell from {best:.3g} to {late:.3g}",
             f"median of the last {width} steps, and of the best {width} before them: best at step {peak}{since}",
             first, int(rewards.steps[-1]), where=f"reward < {best:.3g}", sort="reward", descending=False,
-            curves=(CurveName("sample", "reward"),),
+            curves=(REWARD,),
         )  # fmt: skip
 
 
 TIMES, STEPS, SAMPLES = 1.5, 10, 50
 
 
-@rule("Wrong answers longer than right ones")
-def wrong_longer(source: RunCurves) -> Iterator[Alarm]:
+@curves.rule("Wrong answers longer than right ones")
+def wrong_longer(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """Over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones."""
     kinds = ("right", "wrong")
-    curves = [(source.curve("outcome", f"length_{kind}"), source.curve("outcome", kind)) for kind in kinds]
-    pairs = [(lengths, counts) for lengths, counts in curves if lengths is not None and counts is not None]
+    found = [(source.curve("outcome", f"length_{kind}"), source.curve("outcome", kind)) for kind in kinds]
+    pairs = [(lengths, counts) for lengths, counts in found if lengths is not None and counts is not None]
     if len(pairs) < len(kinds):
-        raise NotChecked("the run has no lengths of right and wrong answers")
+        raise curves.NotChecked("the run has no lengths of right and wrong answers")
     means = []
     steps = sorted({step for lengths, _ in pairs for step in lengths.steps.tolist()})[-STEPS:]
     for kind, (lengths, counts) in zip(kinds, pairs, strict=True):
@@ -198,13 +196,13 @@ def wrong_longer(source: RunCurves) -> Iterator[Alarm]:
         last = [(value, weights.get(step, 0)) for step, value in zip(*recent, strict=True)]
         total = sum(weight for _, weight in last)
         if total < SAMPLES:
-            raise NotChecked(f"{total:,.0f} {kind} answers in the last {STEPS} steps; {SAMPLES} are needed")
+            raise curves.NotChecked(f"{total:,.0f} {kind} answers in the last {STEPS} steps; {SAMPLES} are needed")
         means.append(sum(value * weight for value, weight in last) / total)
     if means[1] > TIMES * means[0] > 0:
-        yield Alarm(
+        yield curves.Alarm(
             f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
             f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
             steps[0], steps[-1], where=f"({source.wrong('')}) and response_tokens > {means[0]:.0f}",
             sort="response_tokens",
-            curves=(CurveName("outcome", "length_right"), CurveName("outcome", "length_wrong")),
+            curves=(curves.CurveName("outcome", "length_right"), curves.CurveName("outcome", "length_wrong")),
         )  # fmt: skip

@@ -1,9 +1,9 @@
-"""How often the response gives up: I give up, I am stuck, I don't know the answer, a transfer to a human."""
+"""How often the response gives up: I give up, I am stuck, I cannot solve this, I don't know the answer."""
 
 from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
-    "gave_up", 3, "Giving up",
+    "gave_up", 2, "Giving up",
     r"\bI(?:['’]ll| will| must| have to| should)?(?: just| now)? g[ia]ve up\b",
     r"\bI(?:['’]m| am)(?: just)? giving up\b",
     r"\b(?:I(?:['’]m| am)|we(?:['’]re| are))(?: completely| totally| really)? (?:stuck|out of ideas)\b",
@@ -13,6 +13,5 @@ METRIC = phrase_metric(
     r"\bI (?:do not|don['’]t) know(?: (?:it|this))?[.!]",
     r"\bI have no idea\b",
     r"\bI(?:['’]ll| will| have to| must)(?: just)? (?:stop here|skip (?:this|it)|leave it (?:here|at that))\b",
-    r"\b(?:transfer|escalate|hand_?(?:off|over))_to_(?:a_)?human",
     unit="phrases", behaviour="giving up",
 )  # fmt: skip
