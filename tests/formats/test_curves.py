@@ -277,3 +277,12 @@ def test_tables_of_a_training_lie_beside_the_folder_of_its_steps(tmp_path: Path,
         write(tmp_path / "run" / name, *LINES)
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         assert [(run.name, [*run.metric_names()]) for run in runs] == [("run", ["loss"])]
+
+
+def test_scores_of_an_evaluation_leave_other_curves_where_they_are(tmp_path: Path) -> None:
+    (tmp_path / "run/logs").mkdir(parents=True)
+    (tmp_path / "run/logs/progress.csv").write_text("step,loss\n1,2\n2,1\n")
+    (tmp_path / "run/logs/eval.csv").write_text("step,acc\n1,0.2\n2,0.4\n")
+    (tmp_path / "run/rollouts.jsonl").write_text('{"step": 1, "prompt": "q", "response": "a", "reward": 1}\n')
+    with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
+        assert [*runs.runs[0].metric_names()] == ["eval/acc", "loss"]

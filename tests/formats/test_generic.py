@@ -181,7 +181,7 @@ def test_turns_are_no_messages_if_their_speakers_have_other_names_or_they_are_co
     assert sample_of(tmp_path / "counted", prompt="P", text="R", turns=2, r=0.5).response_text == "R"
 
 
-@pytest.mark.parametrize("folder", ["batches", "steps", "iters", "epochs", "dumps", "trajectories"])
+@pytest.mark.parametrize("folder", ["batches", "steps", "episodes", "dumps", "trajectories"])
 def test_a_folder_that_says_what_it_holds_names_no_run(tmp_path: Path, folder: str) -> None:
     place = tmp_path / "tuned"
     for step in (44, 45):

@@ -312,8 +312,9 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
     own = [*_files(path, listed, names=PLAIN_NAMES)]
     yield from own
     below = _of_trackers(listed, link_root)
-    counts = Counter(file.kind for file in [*own, *below])
-    yield from (file for file in below if counts[file.kind] == 1)
+    evals = [file for file in below if evaluation_of(file.kind, file.path)]
+    counts = Counter(file.kind for file in [*own, *below] if not evaluation_of(file.kind, file.path))
+    yield from (file for file in below if file in evals or counts[file.kind] == 1)
 
 
 def _of_trackers(listed: list[files.FolderEntry], link_root: str) -> list[CurveFile]:

@@ -337,8 +337,8 @@ def stem(name: str) -> str:
 
 EVAL_WORDS = frozenset(("eval", "evals", "evaluation", "val", "valid", "validation", "test", "heldout", "holdout"))
 TRAIN_WORDS = frozenset(("train", "training"))
-SAMPLE_WORDS = {*"batches completions conversations dump dumps episodes epochs generated generation generations iters "
-                 "iterations responses rollout rollouts samples steps trajectories transcripts".split()}  # fmt: skip
+SAMPLE_WORDS = {*"batches completions dump dumps episodes generated generation generations rollout rollouts samples "
+                 "steps trajectories".split()}  # fmt: skip
 NEUTRAL_WORDS = SAMPLE_WORDS | {"data", "dir", "log", "logs", "output", "outputs", "result", "results"}
 """Words that distinguish neither runs nor splits."""
 SILENT_WORDS = NEUTRAL_WORDS | TRAIN_WORDS | EVAL_WORDS
