@@ -44,7 +44,7 @@ SPREADING = {
     "tool_errors": ("derived.tool_errors", "Answers with failed tool calls"),
     "cut_at_limit": ("response_tokens", "Answers that stop at the largest length of the run, probably a limit,"),
     "other_turns": ("derived.other_turns", "Answers that continue with a turn of the user"),
-    "grader_words": ("derived.grader_words", "Answers that speak to the grader"),
+    "grader_words": ("derived.grader_words", "Answers that address the grader"),
     "special_cases": ("derived.special_cases", "Code that hard-codes answers"),
     "tamper_words": ("derived.tamper_words", "Answers that edit or skip tests, or may trick them,"),
 }

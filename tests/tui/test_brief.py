@@ -20,8 +20,8 @@ async def test_each_sentence_opens_its_evidence(tmp_path: Path, demo_index: Path
         before = me.lines[4:]
         await me.briefed()
         assert me.lines[4:] == before, "nothing moves when the sentences come"
-        assert me.lines[1].startswith(" 7 paid for  The same sentence repeated in 8% → 94%")
-        assert "best at step 89" in me.lines[2] and "0% to 76%" in me.lines[3]
+        assert me.lines[1].startswith(" 7 paid for  Within groups the reward pays +0.13 for the same sentence")
+        assert "best at step 89" in me.lines[2] and "47% to 76%" in me.lines[3]
         await me.press("7")
         screen = me.app.screen
         assert isinstance(screen, FindingsScreen)
@@ -33,7 +33,7 @@ async def test_each_sentence_opens_its_evidence(tmp_path: Path, demo_index: Path
         assert isinstance(me.app.screen, EvalsScreen) and "correct 0.760" in me.text
         await me.press("escape")
         await me.draw_at(*NARROW)
-        assert me.lines[1].startswith(" 7 paid for  The same") and me.lines[1].endswith("8 reward  9 held out")
+        assert me.lines[1].startswith(" 7 paid for  Within groups") and me.lines[1].endswith("8 reward  9 held out")
         assert me.lines[2].startswith(" Sample 1 of 160")
 
 

@@ -92,7 +92,7 @@ async def test_no_piece_of_a_screen_is_hostile(run: str, tmp_path: Path, request
 WALK = (
     ("nsk", "Sample 2 of 3"), ("sG", "[bold]b[/bold]"), ("V", "reward of each answer"), ("V", "adv"), ("v", "answers"),
     ("q", "Fields"), ("t", "holds no tokens"), ("q", "Fields"), ("m", "Response tokens"), ("q", "Fields"),
-    ("i", "rules checked"), ("q", "Fields"), ("E", "score"), ("\r", "share correct"),
+    ("i", "Data quality: "), ("q", "Fields"), ("E", "score"), ("\r", "share correct"),
     ("qq", "Fields"), ("3", "type to narrow"), ("0\r", "step 0 / 1"),
     ("/INST\r", "Enter open "), ("\r", "match 1 of"),
 )  # fmt: skip

@@ -169,7 +169,7 @@ def _held_out(run: OpenRun) -> Iterator[Ranked]:
     if not changes:
         return
     first, *others = sorted((change for _, change in changes), key=attrgetter("rank"))
-    shown = () if first.way < 0 else others[: MOST - 1]  # more is said of one that fell
+    shown = () if first.way < 0 else others[: MOST - 1]  # more follows about one that fell
     texts = [one.sentence.text.rstrip(".") for one in (first, *shown)]
     text = f"{'; '.join(texts)}."
     if first.rank == Rank.STEADY:

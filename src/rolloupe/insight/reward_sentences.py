@@ -108,8 +108,6 @@ LONG, CHANCE = 0.05, 3
 """The least share of the steps, at the end, that have one reward; and how many more steps in a row must have it for
 each single step that has.
 """
-MANY = 64
-"""The least samples with one reward that is neither the best nor the worst: fewer may have it by chance."""
 DEEP, MOST_DIPPED, DIP, NEAR = 0.5, 0.35, 4, 8
 """A dip is below this share of the rewards before and after it, has at most this share of the steps, and is so many
 standard errors deep, of all steps or of so many before and after it.
@@ -474,12 +472,12 @@ def _count(steps: Sequence[StepSummary]) -> int:
 
 
 def _is_between(known: Sequence[StepSummary], stretch: range, value: float) -> bool:
-    """Return whether rewards were as spread as ever in the steps before all had one that is neither best nor worst."""
+    """Return whether rewards were as spread as ever before 64 or more were one that is neither best nor worst."""
     before, _ = (known[part] for part in _beside(stretch))
     low, high = (end(getattr(step.reward, name) for step in known) for end, name in ((min, "min"), (max, "max")))
     usual = median(spreads) if (spreads := [step.reward.std or 0.0 for step in known if _only(step) is None]) else 0.0
     is_sudden = len(before) == AROUND and all((step.reward.std or 0.0) > usual / 2 for step in before)
-    return is_sudden and low < value < high and _count(known[stretch.start : stretch.stop]) >= MANY
+    return is_sudden and low < value < high and _count(known[stretch.start : stretch.stop]) >= 64
 
 
 def _distance(steps: Sequence[StepSummary], value: float) -> float:

@@ -206,7 +206,7 @@ class Recorder:
         question, answer = read.messages(prompt), read.messages(response)
         group_name = name(group) if group is not None else ""
         record: dict[str, Any] = {
-            "uid": name(uid) or secrets.token_hex(8), "launch": self._launched, "split": split, "step": at,
+            "uid": self._uid(uid), "launch": self._launched, "split": split, "step": at,
             "group": group_name or text.digest(text.joined(question) if isinstance(question, list) else word(question)),
         }  # fmt: skip
         if index is None:
@@ -236,6 +236,9 @@ class Recorder:
                 self.trouble.say(message, once="place")
         self._put("samples", record, arrays, lengths)
         return str(record["uid"])
+
+    def _uid(self, uid: object) -> str:
+        return name(uid) or secrets.token_hex(8)
 
     def _put(self, kind: str, record: dict[str, Any], arrays: Mapping[str, Array], lengths: frozenset[int]) -> None:
         odd = record["uneven"] = uneven(arrays, lengths)

@@ -200,9 +200,7 @@ SPECIAL_CASES = _spreading("special_cases", "Fixed answers", "derived.special_ca
 TAMPER_WORDS = _spreading(
     "tamper_words", "Tampering", "derived.tamper_words", 0, "Answers that edit or skip tests, or may trick them,"
 )
-GRADER_WORDS = _spreading(
-    "grader_words", "Words to the grader", "derived.grader_words", 0, "Answers that speak to the grader"
-)
+GRADER_WORDS = _spreading("grader_words", "To the grader", "derived.grader_words", 0, "Answers that address the grader")
 REFUSALS = _spreading("refusals", "Refusals", "derived.refusals", 0)
 GAVE_UP = _spreading("gave_up", "Giving up", "derived.gave_up", 0, "Answers that give up")
 TOOL_ERRORS = _spreading("tool_errors", "Tool errors", "derived.tool_errors", 0, "Answers with failed tool calls")
