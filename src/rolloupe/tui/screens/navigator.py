@@ -272,7 +272,7 @@ class LiveRun:
             nav.go(self.session.first_place(), 0)
         elif self.is_following and (self.newest_step > nav.place.step or new is None):
             nav.change(step=self.newest_step)
-        elif (old and old.stamp) != (new and new.stamp) or (not now.steps and len(before.splits) != len(now.splits)):
+        elif (old and old.stamp) != (new and new.stamp) or not (now.steps or len(before.splits) == len(now.splits) > 0):
             nav.again()
 
     def set_ready(self) -> None:
