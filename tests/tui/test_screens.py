@@ -413,8 +413,7 @@ async def test_a_run_of_which_nothing_can_be_read_says_so(tmp_path: Path) -> Non
 
     async with terminal(run, tmp_path, clock=SteppedClock()) as me:
         await me.rest()
-        (tmp_path / "broken").write_text("{ broken\n")
-        (tmp_path / "broken").replace(run / "rollout_result/train/0.jsonl")  # never empty, which is no problem
+        (run / "rollout_result/train/0.jsonl").write_text("{ broken\n")
         await me.until(lambda: "No sample could be read" in me.text)
         assert "because of 1 problem; i lists what is wrong." in " ".join(me.text.split())
 

@@ -126,7 +126,7 @@ def home_of(root: str) -> str:
 
 
 def usual_tables(run: RunInfo) -> list[str]:
-    """List the tables with curves of a run, as far as they lie in the folder in which it was found."""
+    """Return the paths of the tables that hold a run's curves; discovery has to have searched their folder."""
     home, links = home_of(run.root), files.links_of(run)
     folders = {run.root, home if is_below(home, links) else run.root}
     listed = (file for folder in folders for file in _files(folder, _entries(folder, links), names=PLAIN_NAMES))
@@ -312,9 +312,9 @@ def _alone(path: str, link_root: str) -> Iterator[CurveFile]:
     own = [*_files(path, listed, names=PLAIN_NAMES)]
     yield from own
     below = _of_trackers(listed, link_root)
-    evals = [file for file in below if evaluation_of(file.kind, file.path)]
-    counts = Counter(file.kind for file in [*own, *below] if not evaluation_of(file.kind, file.path))
-    yield from (file for file in below if file in evals or counts[file.kind] == 1)
+    evaluations = {file for file in (*own, *below) if evaluation_of(file.kind, file.path)}
+    counts = Counter(file.kind for file in (*own, *below) if file not in evaluations)
+    yield from (file for file in below if file in evaluations or counts[file.kind] == 1)
 
 
 def _of_trackers(listed: list[files.FolderEntry], link_root: str) -> list[CurveFile]:
@@ -344,10 +344,10 @@ def _files(
     if events := tuple(entry.location for entry in own if is_event_file(entry.name)):
         yield CurveFile("TensorBoard", folder, events)
     few = [*islice((entry for entry in own if evaluation_of(kind_of(entry.name), entry.name)), MAX_EVALUATIONS + 1)]
-    scores = {entry.name for entry in few if len(few) <= MAX_EVALUATIONS and _has_scores(entry.location)}
+    known = names | {entry.name for entry in few if len(few) <= MAX_EVALUATIONS and _has_scores(entry.location)}
     for entry in own:
         kind = kind_of(entry.name)
-        if kind == "TensorBoard" or not (kind in BY_THEMSELVES | also or entry.name in names | scores):
+        if kind == "TensorBoard" or not (kind in BY_THEMSELVES or kind in also or entry.name in known):
             continue
         if kind != "trackio" or sqlite.is_database(entry.location):
             kind = sqlite.database_kind(entry.location) if kind == "trackio" else kind
@@ -358,7 +358,8 @@ def evaluation_of(kind: str, path: str) -> str:
     """Return what precedes the names of metrics in the table of an evaluation, such as `eval.csv`; else empty."""
     name = files.plain_name(os.path.basename(path)) if kind in ("CSV", "JSON lines") else ""
     words = files.words_in(name.rpartition(".")[0].replace("held_out", "heldout"))
-    return "/".join(["eval", *words[words[0] == "eval" :], ""]) if words and words[0] in files.EVAL_WORDS else ""
+    rest = words[1:] if words[:1] == ["eval"] else words
+    return "/".join(("eval", *rest, "")) if words and words[0] in files.EVAL_WORDS else ""
 
 
 def _entries(folder: str, link_root: str) -> list[files.FolderEntry]:

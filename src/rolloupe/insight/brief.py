@@ -104,9 +104,8 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     raised = [
         one
         for one in raised
-        if one not in diverged
-        and (one.rule.name != "eval_down" or not one.alarm.split)  # the sentences about evaluations say the same
-        and all(_subject(curve.name) not in subjects for curve in one.alarm.curves)
+        if one not in diverged  # nor about an evaluation with samples, which has a sentence of its own
+        and all(curve.kind != "eval" and _subject(curve.name) not in subjects for curve in one.alarm.curves)
     ]
     has_fallen = any(one.way < 0 for one in others)
     curves = _curves(raised, is_first=not (paid or spread), has_fallen=has_fallen)

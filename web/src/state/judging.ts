@@ -3,7 +3,7 @@
 import { computed, signal, untracked } from "@preact/signals";
 import { askJudgingQueue } from "../api/routes.gen";
 import type { JudgingQuery, StateItem } from "../api/types.gen";
-import { decoded } from "../lib/address/decoded";
+import { scopeOf } from "../lib/address/address";
 import type { Scope } from "../lib/list/scope";
 import { ownerOf } from "../lib/marks";
 import { asApiError } from "./browser/login";
@@ -62,8 +62,8 @@ export function judgedIn({ run, split, isWide }: Queue, scope: Scope | null): nu
   if (where.trim() !== "" || discarded || (!isWide && (low !== null || high !== null))) return 0;
   const step = isWide ? null : one;
   return judgementsOf(run).filter(({ name }) => {
-    const parts = name.split("/"); // the last three are the step, the group and the place in it
-    return decoded(parts.slice(0, -3).join("/")) === split && (step === null || parts.at(-3) === `${step}`);
+    const at = scopeOf(name);
+    return at?.split === split && (step === null || at.step === step);
   }).length;
 }
 

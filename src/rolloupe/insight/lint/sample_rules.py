@@ -122,14 +122,13 @@ def unpaid_labels(one: WholeSample) -> bool | str | None:
     signs of currency, units or other case; or their last JSON object has its values.
     """
     label = plain_answer(one.of.label) or plain_answer(_UNIT.sub("", one.of.label))
-    wanted = last_object(one.of.label)
-    is_right = last_object(one.of.response_text) == wanted if wanted else label == final_answer(one.of.response_text)
+    wanted, written = last_object(one.of.label), written_answer(one.of.response_text).strip()
+    is_right = last_object(one.of.response_text) == wanted if wanted else label == plain_answer(written)
     if not is_right or not (label or wanted):
         return None
-    written = written_answer(one.of.response_text).strip()
-    is_other = one.is_worst and not wanted and written != one.of.label.strip()
-    shown, label = (quoted(" ".join(text.split())) for text in (written, one.of.label))
-    return f"{shown} for the label {label}" if is_other else one.is_worst
+    if not one.is_worst or wanted or written == one.of.label.strip():
+        return one.is_worst
+    return " for the label ".join(quoted(" ".join(text.split())) for text in (written, one.of.label))
 
 
 @sample_rule(

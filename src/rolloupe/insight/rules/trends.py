@@ -83,9 +83,10 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
         raise curves.NotChecked("the run has no evaluation")
     short = []
     for name, score in scores.items():
-        is_logged, enough_scores = name not in sampled, SCORES if name in sampled else FEWEST
-        if len(score) < enough_scores:
-            short.append(f"{curves.counted(len(score), 'score')} of {name}; {enough_scores} are needed")
+        is_logged = name not in sampled
+        fewest = FEWEST if is_logged else SCORES
+        if len(score) < fewest:
+            short.append(f"{curves.counted(len(score), 'score')} of {name}; {fewest} are needed")
             continue
         late = score.at(slice(len(score) // 2 if len(score) >= SCORES else 0, None))
         lucky = NormalDist().inv_cdf(CHANCE / len(logged)) / (len(late) - 1) ** 0.5 if is_logged else FALL

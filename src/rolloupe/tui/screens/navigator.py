@@ -268,11 +268,12 @@ class LiveRun:
         """Show what is new: the new step if the person follows, else more samples of the same step."""
         nav = self._screen.nav
         old, new = (state.by_step.get(nav.place.step) for state in (before, now))
+        is_other_nothing = not now.steps and (not now.splits or len(before.splits) != len(now.splits))
         if not before.splits and now.splits and not self.session.split:
             nav.go(self.session.first_place(), 0)
         elif self.is_following and (self.newest_step > nav.place.step or new is None):
             nav.change(step=self.newest_step)
-        elif (old and old.stamp) != (new and new.stamp) or not (now.steps or len(before.splits) == len(now.splits) > 0):
+        elif (old and old.stamp) != (new and new.stamp) or is_other_nothing:
             nav.again()
 
     def set_ready(self) -> None:

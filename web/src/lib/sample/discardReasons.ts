@@ -27,13 +27,15 @@ export const isReason = (status: string, discarded: string): boolean =>
   discarded !== "" && status.toLowerCase() === discarded.toLowerCase();
 
 /** True if a group was discarded because its rewards are equal: they are all 0, or all larger, or all smaller. */
-export const isOfEqualRewards = (reason: string): boolean => /zero.?(?:adv|std|var)/i.test(reason);
+export const isOfEqualRewards = (reason: string): boolean => EQUAL.test(reason);
+
+const EQUAL = /zero.?(?:adv|std|var)/i;
 
 /** What the usual reasons mean. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^run.?ended$/i, "the run ended before a step used them"],
   [/^stale$|too.?old|off.?policy/i, "written by a policy too old to train on"],
-  [/zero.?(?:adv|std|var)/i, "all rewards of the group are equal: nothing to learn"],
+  [EQUAL, "all rewards of the group are equal: nothing to learn"],
   [/^(?:aborted|cancelled|canceled)$/i, "the generation was ended from outside"],
   [/over.?long|too.?long/i, "too long"],
 ];
