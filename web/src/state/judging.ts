@@ -56,7 +56,7 @@ export function judgementsOf(run: string): readonly StateItem[] {
   );
 }
 
-/** The number of judged samples of a queue's steps; 0 if a filter or a range of steps narrows it: names tell neither. */
+/** The judged samples of a queue's steps, counted; 0 if a filter or a range of steps narrows it: names tell neither. */
 export function judgedIn({ run, split, isWide }: Queue, scope: Scope | null): number {
   const { step: one = null, low = null, high = null, where = "", discarded = false } = scope ?? {};
   if (where.trim() !== "" || discarded || (!isWide && (low !== null || high !== null))) return 0;
