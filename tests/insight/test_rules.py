@@ -288,6 +288,22 @@ def test_an_evaluation_that_falls_shows_its_wrong_answers() -> None:
     assert (alarm.split, alarm.where) == ("math", "reward < 1")
 
 
+@pytest.mark.parametrize("name", ["eval/acc", "val-core/math/reward/mean@8", "test/arc_challenge", "eval_gsm8k"])
+def test_a_score_that_the_trainer_logs_of_an_evaluation_and_that_falls_is_told(name: str) -> None:
+    curves = {"sample reward": UP, f"trainer {name}": 0.6 - 0.3 * UP}
+    assert raised("eval_down", curves) == [(f"Reward up, {name} down since step 30", 30, 59)]
+
+
+@pytest.mark.parametrize("name", ["eval/loss", "eval/math/tokens", "train/acc", "eval/speed", "eval/gsm8k_kl", "evals"])
+def test_what_the_trainer_logs_beside_an_evaluation_is_no_score(name: str) -> None:
+    assert raised("eval_down", {"sample reward": UP, f"trainer {name}": 0.6 - 0.3 * UP}) == []
+
+
+def test_a_logged_score_that_wanders_or_loses_a_little_is_no_fall() -> None:
+    for score in (0.6 * noise(), 0.6 - 0.05 * UP):
+        assert raised("eval_down", {"sample reward": UP, "trainer eval/acc": score}) == []
+
+
 def test_a_new_level_is_one_alarm_and_later_spikes_stand_out_from_it() -> None:
     values = np.concatenate([np.full(20, 1.0), np.full(80, 10.0), [100.0], np.full(5, 10.0)])
     found = spikes(History(np.arange(len(values)), values), 4, 8)

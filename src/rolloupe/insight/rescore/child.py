@@ -81,7 +81,6 @@ def load(path: str, name: str) -> Any:
     """Import the file of a grader and return the function."""
     folder = os.path.dirname(os.path.abspath(path))
     sys.path.insert(0, folder)
-    sys.dont_write_bytecode = True  # no files beside the grader
     stem = Path(path).stem
     spec = importlib.util.spec_from_file_location(f"{stem}_of_grader" if stem in sys.modules else stem, path)
     if spec is None:

@@ -227,8 +227,8 @@ class GraderProcess:
                 "limit_s": self._limits.seconds, "memory_bytes": self._limits.memory_bytes,
             }  # fmt: skip
             try:
-                self._child = subprocess.Popen(
-                    [self._grader.python, "-I", str(CHILD), json.dumps(options)],
+                self._child = subprocess.Popen(  # -B: no bytecode beside the grader, by its own workers neither
+                    [self._grader.python, "-IB", str(CHILD), json.dumps(options)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                     env=ENVIRONMENT, start_new_session=True,
                 )  # fmt: skip

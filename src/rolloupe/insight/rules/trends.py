@@ -65,7 +65,8 @@ RISE, FALL, SCORES, FEWEST, SHOWN = 0.5, -0.75, 16, 8, 5
 DROP, LOST, CHANCE = 0.02, 0.1, 0.01
 EVALS = set("eval evals evaluation test val valid validation heldout held".split())
 GOOD = set("acc accuracy correct score scores reward pass passed success solved resolved win exact f1 rougel".split())
-OTHER = set("std min loss len length clip ratio ref time".split())
+GOOD.update("aime arc bbh gpqa gsm8k hellaswag humaneval ifeval livecodebench math mbpp mmlu truthfulqa".split())
+OTHER = set("std min loss len length tokens clip truncated ratio ref kl entropy time turns num count".split())
 """Words of the names of scores that a trainer logs of an evaluation: the first, one of the others, none of them."""
 
 
