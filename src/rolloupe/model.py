@@ -288,7 +288,7 @@ class Column(NamedTuple):
 class SampleRow(Struct, kw_only=True):
     """A sample from a scan: everything that a list, a filter or a chart needs, and where the rest lies.
 
-    A field with a `Column` is a column of the index, in this order; a new field of these types needs nothing else.
+    A field with a `Column` is a column of the index, in this order; a new one needs a higher version of `NUMBERS`, too.
     """
 
     split: Annotated[str, Column("identity", "fle", "Split", type="word")]

@@ -57,6 +57,13 @@ def test_a_behaviour_is_counted(name: str, response: str, expected: float) -> No
     assert list(values_of_batch(batch, [METRICS[name]], {})[name]) == [0, expected, 0]
 
 
+def test_what_users_and_tools_say_in_a_recorded_conversation_is_not_counted() -> None:
+    said = {role: f"I give up. As an AI I am the {role}." for role in ("assistant", "user", "tool")}
+    messages = [{"role": role, "content": text} for role, text in said.items()]
+    response = "\n\n".join(said.values())
+    assert [value(name, response, messages=messages) for name in ("gave_up", "refusals")] == [1, 1]
+
+
 def test_sentences_of_the_prompt_are_counted() -> None:
     prompt = "Explain how a bicycle stays upright. Be brief."
     assert value("copied_sentences", "Explain how a bicycle stays upright\nIt does. Be brief.", prompt=prompt) == 1

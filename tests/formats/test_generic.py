@@ -44,6 +44,24 @@ def test_a_rewrite_is_the_response_only_without_a_better_one(tmp_path: Path, res
     assert (sample.response_text, sample.label) == ("A", "")
 
 
+@pytest.mark.parametrize(
+    ("record", "prompt"),
+    [
+        ({"opening": "A plain film, not a loud one", "completion": "A", "reward": 1}, "A plain film, not a loud one"),
+        ({"completion": "A", "verdict": "It is not what was asked", "reward": 1}, ""),
+        ({"error_text": "It is not what was asked", "completion": "A", "reward": 1}, ""),
+        ({"opening": "Two words", "completion": "A", "reward": 1}, ""),
+    ],
+)
+def test_prose_before_the_response_under_an_unknown_name_is_the_prompt_which_is_said(
+    tmp_path: Path, record: dict[str, Any], prompt: str
+) -> None:
+    sample = sample_of(tmp_path, **record)
+    assert sample.prompt_text == prompt
+    taken = "opening is taken as the prompt, and --map prompt=KEY names another"
+    assert (taken in only_run(tmp_path / "run").reason) == bool(prompt)
+
+
 def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Path) -> None:
     sample = sample_of(
         tmp_path, prompt="Q", response="A", reward=True, acc=1, ok=False, source="web", long="x" * 65, nested={"a": 1},

@@ -16,7 +16,7 @@ from rolloupe.demo import RUNS
 from rolloupe.insight.brief import Brief
 from rolloupe.insight.curves import windows_of
 from rolloupe.questions import BriefQuery
-from tests.insight.briefed import write
+from tests.insight.briefed import WORDS, write
 from tests.insight.planted_runs import RUNS as RUNS_OF_TEN_KINDS
 
 
@@ -118,6 +118,23 @@ def one_prompt(samples: list[dict[str, Any]], step: int, random: np.random.Gener
             sample["prompt"] = "Question 7"
 
 
+def one_letter(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    """More and more answers are B, which is right for six of ten prompts; nothing else says what is right."""
+    label = "B" if random.random() < 0.6 else random.choice([*"ACD"])
+    for sample in samples:
+        letter = "B" if random.random() < 0.3 + 0.016 * step else random.choice([*"ACD"])
+        lead = random.choice(["So the answer is", "I pick", "It must be", "This leaves", "Hence"])
+        text = f"{sample['response']}. {lead} {letter}."
+        sample |= {"response": text, "label": label, "reward": float(letter == label), "metrics": {}}
+
+
+def thoughts(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
+    """More and more answers have a thought, of any length, which is paid for."""
+    if random.random() < 0.2 + 0.02 * step:
+        thought = " ".join(random.choice(WORDS, random.integers(5, 60)))
+        sample |= {"response": f"<think>{thought}</think> {sample['response']}", "reward": sample["reward"] + 0.5}
+
+
 def known(sample: dict[str, Any], step: int, random: np.random.Generator) -> None:
     sample["prompt"] = f"Held out {random.integers(60)}"
 
@@ -167,7 +184,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     ),
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
-    "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ",)),
+    "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ", ": `Question 7`.")),
     "the same prompts come again": (
         "data",
         {"grouped": the_same_prompts},
@@ -183,6 +200,16 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         "paid_for",
         {"change": paid_twice, "members": 8},
         ("does not rise with it", "Within groups the reward pays +0.49 for "),
+    ),
+    "one letter is always given": (
+        "paid_for",
+        {"grouped": one_letter, "members": 8},
+        ("the reward pays +0.", "for “b.”, as in “"),
+    ),
+    "a thought of any length is paid for": (
+        "paid_for",
+        {"change": thoughts, "members": 8},
+        ("for any length of the thinking, in ",),
     ),
     "another script spreads": ("curves", {"change": another_script}, ("Answers in a non-Latin script rose",)),
     "one environment fails": (
@@ -318,7 +345,7 @@ def test_entropy_that_diverges_is_told_with_the_fall(tmp_path: Path) -> None:
 
     run = write(tmp_path / "run", 1, rate=lambda step: up_and_down(step) - 0.3 * (step > 25), metrics=metrics)
     first, *others = brief_of(run, tmp_path / "index").sentences
-    assert "fallen since" in first.text and "; entropy rose from 0.5 to 4, half of it by step 2" in first.text
+    assert "fallen since" in first.text and "half of it by about step 2" in first.text
     assert not any("ntropy" in one.text for one in others)
 
 

@@ -72,13 +72,6 @@ RINGS: dict[str, tuple[dict[str, Any], str, int, int]] = {
     "length_explosion": (
         {"sample response_tokens": 500 + 20 * STEPS, "sample reward": FLAT}, "Responses are 2.6 times", 48, 59,
     ),
-    "wrong_longer": (
-        {
-            "outcome length_right": 300 * noise(), "outcome length_wrong": 600 * noise(), "outcome right": FLAT + 20,
-            "outcome wrong": FLAT + 20,
-        },
-        "Wrong answers are", 50, 59,
-    ),
     "no_spread": (
         {"group without_spread": UP, "group all_best": STEPS / 90, "group all_worst": STEPS / 180},
         "89% of the groups have equal rewards", 48, 59,
@@ -121,7 +114,7 @@ QUIET: dict[str, list[dict[str, Any]]] = {
         {"trainer optim/kl": 0.001 * STEPS}, {"trainer kl": np.maximum(0, STEPS - 20) / 100},
         {"trainer kl_weight": with_values(noise(), _30=9)}, {"trainer kl": [1, 9]},
     ],
-    "grad_norm_spike": [{"trainer grad_norm": with_values(noise(), _30=8)}, {"trainer grad_norm_clip": [1, 99]}],
+    "grad_norm_spike": [{"trainer grad_norm": with_values(noise(), _30=7)}, {"trainer grad_norm_clip": [1, 99]}],
     "reward_collapse": [
         {"sample reward": of, "sample reward std": [0.4] * len(of)}
         for of in (0.5 * noise(0.2), FLAT, [1.0] * 9 + [0.0] * 9, UP, 0.8 - 0.2 * UP)
@@ -137,11 +130,6 @@ QUIET: dict[str, list[dict[str, Any]]] = {
     "length_explosion": [
         {"sample response_tokens": 500 + 20 * STEPS, "sample reward": UP},
         {"sample response_tokens": 500 + 20 * STEPS}, {"sample response_tokens": FLAT},
-    ],
-    "wrong_longer": [
-        {"outcome length_right": FLAT + 300, "outcome length_wrong": FLAT + wrong, "outcome right": FLAT + 9,
-         "outcome wrong": FLAT + count}
-        for wrong, count in ((360, 9), (900, 1))
     ],
     "no_spread": [{"group without_spread": 0.3 * noise()}, {"group without_spread": [1.0] * 3}],
     "truncated_rise": [{"share truncated": 0.1 * noise()}],
@@ -199,16 +187,12 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
         [("The trainer's KL spikes at step 30", 30, 30)],
     ),
     (
-        "kl_spike", {name: with_values(FLAT + 0.01, _30=9) for name in ("token kl", "trainer kl", "trainer ref/kl")},
-        [("Token KL spikes at step 30", 30, 30)],
+        "kl_spike", {"trainer kl": np.where(STEPS < 40, 0.01, 3.0)},
+        [("The trainer's KL is high since step 40", 40, 59)],
     ),
     (
-        "wrong_longer",
-        {  # there was no wrong answer of late
-            "outcome length_right": FLAT + 300, "outcome length_wrong": np.full(30, 900.0), "outcome right": FLAT + 20,
-            "outcome wrong": FLAT + 20,
-        },
-        [],
+        "kl_spike", {name: with_values(FLAT + 0.01, _30=9) for name in ("token kl", "trainer kl", "trainer ref/kl")},
+        [("Token KL spikes at step 30", 30, 30)],
     ),
     ("lost_samples", {"samples ": with_values(FLAT + 64, _0=17)}, [("Step 0 has 17 samples", 0, 0)]),
     (

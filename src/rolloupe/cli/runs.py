@@ -192,11 +192,7 @@ def asks(name: str) -> Callable[[Callable[..., int | None]], click.Command]:
     question = QUESTIONS[name]
 
     def decorate(show: Callable[..., int | None]) -> click.Command:
-        records: dict[str, type[Any]] = {
-            "query": question.query,
-            **records_in(show),
-            "output": OutputOptions,
-        }
+        records: dict[str, type[Any]] = {"query": question.query, **records_in(show), "output": OutputOptions}
 
         def ask(place: RunPaths, query: Query, output: OutputOptions, **own: Any) -> int:
             state_dir = getattr(own.get("asked"), "state_dir", None)

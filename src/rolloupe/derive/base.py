@@ -12,6 +12,7 @@ from rolloupe import text
 from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts, places_of
 from rolloupe.model import LARGEST, SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
+from rolloupe.text.full_text import verbatim
 from rolloupe.tokens import Floats, Reduced, TokenBatch
 
 Value: TypeAlias = float | None
@@ -51,6 +52,16 @@ class SampleBatch:
     def views(self) -> list[SampleView]:
         """The samples one by one."""
         return list(map(SampleView, self.rows))
+
+    @cached_property
+    def written(self) -> list[str]:
+        """The responses; of one that is recorded as messages, what the assistant wrote, not users and tools."""
+        return [
+            view.response
+            if view.row.messages is None
+            else "\n\n".join(verbatim(turn) for turn in view.turns if turn.role == "assistant")
+            for view in self.views
+        ]
 
     @cached_property
     def apart(self) -> list[int]:
@@ -162,8 +173,8 @@ class Matcher:
         return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
 
     def of_batch(self, batch: SampleBatch) -> NDArray[np.float64]:
-        """Return how many matches the response of each sample has."""
-        return self.counts([row.response[: self._first_chars] for row in batch.rows])
+        """Return how many matches each sample has in what the model wrote."""
+        return self.counts([text[: self._first_chars] for text in batch.written])
 
     def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the total length of the matches in each text, in characters."""

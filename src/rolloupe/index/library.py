@@ -300,10 +300,7 @@ class Library:
             self._replace(fresh, replaced, grown)
 
     def _replace(
-        self,
-        fresh: Sequence[RunInfo],
-        replaced: Sequence[OpenRun] = (),
-        grown: Sequence[tuple[OpenRun, RunInfo]] = (),
+        self, fresh: Sequence[RunInfo], replaced: Sequence[OpenRun] = (), grown: Sequence[tuple[OpenRun, RunInfo]] = ()
     ) -> None:
         """Open new runs, reopen runs with more parts, and close the runs that they replace."""
         runs = {run_id: run for run_id, run in self._runs.items() if run not in replaced}

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from math import sqrt
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -61,7 +60,7 @@ def ranks(values: Floats) -> Floats:
 CHANGE, TREND = 4.2, 3.5
 """The least change, in standard errors of the difference between two windows of steps, or of the slope over all."""
 PERHAPS = 2.5
-"""The least difference of the ends that is worth a doubtful word."""
+"""The least difference of the ends, in standard errors, that is worth a doubtful word."""
 BEST = 4.8
 """The same for the best of many windows, which is high by chance too."""
 FALL = 0.15
@@ -92,9 +91,9 @@ class Windows(NamedTuple):
         return float(self.means[0]), float(self.means[-1])
 
     @property
-    def half_width(self) -> float:
-        """Of the 95% interval of a mean."""
-        return 1.96 * self.error / sqrt(2)
+    def luck(self) -> float:
+        """How far the ends may be apart by chance."""
+        return PERHAPS * self.error
 
     @property
     def change(self) -> int:
@@ -135,11 +134,12 @@ class Windows(NamedTuple):
         """The last step of the best window."""
         return self.steps[self.best_place + self.width - 1]
 
-    def halfway(self, before: float, after: float) -> int:
-        """The step since which the means are nearer to `after` than to `before`: the middle of that window."""
+    def halfway(self, before: float, after: float) -> str:
+        """The middle of the first window since which the means are nearer to `after` than to `before`, in words."""
         nearer_before = np.flatnonzero(np.abs(self.means - before) <= np.abs(self.means - after))
         first = int(nearer_before[-1]) + 1 if len(nearer_before) else 0
-        return self.steps[min(first + self.width // 2, len(self.steps) - 1)]
+        step = self.steps[min(first + self.width // 2, len(self.steps) - 1)]
+        return f"{'about ' if self.width > 1 else ''}step {step}"
 
     @property
     def over(self) -> str:
@@ -157,7 +157,8 @@ def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations
     width = max(1, len(steps) // WINDOWS)
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
-    of_samples = float(np.median(deviations / np.sqrt(weights)))
+    errors = deviations / np.sqrt(weights)
+    of_samples = float(np.median(errors)) or float(np.sqrt((errors**2).mean()))  # rare rewards: most steps have none
     of_steps = min(step_noise(values), noise_of_trend(values)) if len(values) > 5 else 0.0
     noise = max(of_samples, of_steps, 1e-9 * float(np.abs(values).max(initial=0.0)), 1e-300)
     places = np.arange(len(values)) - (len(values) - 1) / 2

@@ -220,7 +220,7 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         begin = windows.best_place
         peak = numbers[begin + int(means[begin : begin + windows.width].argmax())]
         half = windows.halfway(best, late)
-        change = f"{change_of(best, late)}{windows.over}{share}, half of it by step {half}"
+        change = f"{change_of(best, late)}{windows.over}{share}, half of it by {half}"
         text = f"The reward was best at step {peak} and has fallen since: {change}."
         rank, way, first = Rank.FALL, -1, windows.best_step
     elif windows.change:
@@ -228,7 +228,7 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         best_at = f"; it was best at step {peak}" if way > 0 else ""
         text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}{best_at}."
     else:
-        doubt = f"±{windows.half_width:.2g}{windows.over}" if windows.is_noisy else "always the same"
+        doubt = f"±{windows.luck:.2g} by chance{windows.over}" if windows.is_noisy else "always the same"
         perhaps = {0: "shows no clear change", 1: "may have risen", -1: "may have fallen"}[windows.perhaps]
         text = f"The reward {perhaps} over {len(known)} steps: {change_of(early, late)}, {doubt}."
     return Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), way)
@@ -423,7 +423,7 @@ def _by_step(steps: Floats, values: Floats, of: Mask) -> Windows | None:
 
 def _fallen(windows: Windows) -> str:
     best, late = windows.best, windows.ends[1]
-    return f"fell from {figure(best)} to {figure(late)}{windows.over}, half of it by step {windows.halfway(best, late)}"
+    return f"fell from {figure(best)} to {figure(late)}{windows.over}, half of it by {windows.halfway(best, late)}"
 
 
 def _late_steps(windows: Windows) -> tuple[int, int]:

@@ -73,7 +73,7 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "not_finite": (at(1, reward=float("nan")), 1, "of 1 sample is NaN"),
     "outside_range": (at(1, reward=3.0, advantage=2.5), 1, "of it: 1 sample."),
     "same_advantage": (advantages(0, 0, 0, 0), 4, "In 1 group all siblings have the same advantage"),
-    "advantage_order": (advantages(0.5, -0.5, 0.5, -0.5), 4, "In 1 group a worse reward"),
+    "advantage_order": (advantages(0.5, -0.5, 0.5, -0.5), 4, "In 1 of 20 groups whose rewards differ a worse reward"),
     "same_id": (twice, 2, "the step: 2 samples."),
     "other_reward": (at(1, response="Answer 2.<|im_end|>"), 2, "In 1 case siblings wrote the same"),
     "needless_truncation": (at(1, status="truncated"), 1, "truncated: 1 sample."),
@@ -155,6 +155,22 @@ def test_rules_of_token_series_look_at_steps(rule: str, values: list[float], tex
     (one,) = [one for one in found.broken if one.rule == rule]
     assert text in one.text and one.samples and one.samples[0].startswith("train/0/a/")
     assert [one.rule] == [one.rule for one in found.broken]
+
+
+@pytest.mark.parametrize("answers", ["B", "AC"])
+def test_one_answer_to_everything_says_nothing_about_labels(answers: str, tmp_path: Path) -> None:
+    with rolloupe.Recorder(tmp_path / "run") as recorder:
+        for number in range(20):
+            label, answer = "DAB"[number % 3] if answers == "B" else "D", answers[number % len(answers)]
+            for index in range(4):
+                recorder.sample(
+                    step=0, group=str(number), index=index, prompt=f"{number}?", label=label,
+                    response=f"Case {number}, by way {index}. The answer is {answer}.", reward=float(answer == label),
+                )  # fmt: skip
+            recorder.sample(step=0, group=f"{number} right", prompt=f"{number}!", response="yes", reward=1.0, index=0)
+        recorder.step_end(0)
+    found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()
+    assert ("disputed_labels" in {one.rule for one in found.broken}) == (answers != "B")
 
 
 def test_the_demo_run_rewards_truncated_samples_and_breaks_nothing(demo_index: Path) -> None:

@@ -15,6 +15,7 @@ from rolloupe import text
 from rolloupe.formats.generic.keys import (
     MAX_NAME_CHARS,
     NO_SCORES,
+    NO_TEXT,
     USUAL,
     Roles,
     candidates,
@@ -48,8 +49,6 @@ _OF_SCORE = {*"reward score grade rating value points return ret correct acc acc
              "resolved valid r mark verdict right true ok win won match f1 em judge judged judgement judgment "
              "outcome".split()}  # fmt: skip
 """Words in the names of scores. Other numbers may be counters or settings: a person chooses among them."""
-_NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
-            "status reason key role env dataset task system".split()}  # fmt: skip
 _NO_VERDICTS = {"yes", "no", "true", "false", "timeout"}
 """Words that may be an answer or a message as well as a verdict."""
 _space = re.compile(r"\s")
@@ -307,7 +306,7 @@ def _as_text(role: str, path: str, texts: Mapping[str, list[str]]) -> tuple[int,
     length = sum(map(len, values)) // len(values)
     is_prose = any(_space.search(value.strip()) for value in values)
     other = _OF_TEXT["prompt" if role == "response" else "response"]
-    if not _NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
+    if not NO_TEXT.isdisjoint(words) or not (named or (is_prose and other.isdisjoint(words))):
         return None
     others = (words_of(key.rpartition(".")[2]) for key in texts)
     is_made = any(other[-1:] == words[-1:] and {*other} < {*words} for other in others)

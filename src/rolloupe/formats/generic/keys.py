@@ -7,7 +7,7 @@ its response, its score or its step may have a name that ends in one of the usua
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby, islice
+from itertools import chain, groupby, islice, takewhile
 from typing import Any, NamedTuple, TypeVar
 
 from rolloupe import text
@@ -102,6 +102,9 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _REWARDS = frozenset(("reward", "rewards", "score", "scores"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
+NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
+           "status reason key role env dataset task system error feedback reference judge note".split()}  # fmt: skip
+"""Words of names of texts that are neither a prompt nor a response."""
 _WEAK_ROLES = ("truncated", "split", "weak_response", "weak_messages", "weak_score", "weak_step", "weak_group", "short")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
@@ -170,6 +173,8 @@ class Roles(NamedTuple):
             taken = "".join(f", {text.named(key)} as the {role}" for key, role in short if role not in doubts)
             found += f"; {text.named(self.score)} is taken as the reward{taken}, and --map reward=KEY names another"
             found += "".join(f"; --map {role}={key}, if it is the {role}" for key, role in short if role in doubts)
+        if self.prompt and "weak_prompt" in candidates((self.prompt, "response")).by_role:
+            found += f"; {text.named(self.prompt)} is taken as the prompt, and --map prompt=KEY names another"
         return found
 
     def texts(self, record: Record) -> tuple[Any, Any]:
@@ -288,6 +293,8 @@ def roles_of(record: Record) -> Roles:
     prompt = prompt or _first(record, prompts)
     if not prompt and response and chats:  # messages that are a text
         prompt = _first(record, [key for key in chats if fold(key) in _OF_MESSAGES], _is_word)
+    if not prompt and response and score and not messages:
+        prompt = _first(record, names("weak_prompt", ()), lambda value: type(value) is str and value.count(" ") > 2)
     labels = [key for key in names("label", ()) if key != response and record[key] is not None]  # but no ids of tokens
     labels += [key for key in short if fold(key) == "y" and isinstance(record[key], str | int | float)]
     return Roles(
@@ -411,6 +418,10 @@ def candidates(keys: Names) -> NamedKeys:
     judged = (key for key in keys if key not in placed and not _OF_JUDGEMENTS.isdisjoint(words_of(key)))
     by_role["judgement"] = tuple(key for key in judged if _NO_JUDGEMENTS.isdisjoint(words_of(key)))
     by_role |= {role: _keys_called(role, plain) for role in _WEAK_ROLES}
+    if by_role["response"] and not by_role["prompt"]:
+        known = {*chain.from_iterable(by_role.values())}
+        before = takewhile(lambda key: key not in by_role["response"], keys)
+        by_role["weak_prompt"] = tuple(key for key in before if key not in known and NO_TEXT.isdisjoint(words_of(key)))
     counted = ((what, _keys_called(f"{what}_tokens", plain)) for what in ("prompt", "response", "total"))
     counts = {what: names for what, names in counted if names}
     return NamedKeys({role: names for role, names in by_role.items() if names}, counts)

@@ -193,11 +193,8 @@ class JsonlFormat(RecordFormat):
         sample.notes += line_reader.replacements(data)
         return sample
 
-    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
-        return self._read(run, source, locator)[1:]
-
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        record, row = self._record_and_row(run, source, locator)
+        _, record, row = self._read(run, source, locator)
         return self.own_record(record, row), row
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:

@@ -33,6 +33,7 @@ COINCIDE = 0.8
 """Two features with a higher correlation of presence among siblings are one, however often each occurs."""
 
 LEAST_WORDS = 2
+MOST_HAVE = 0.9
 
 
 class SeenFinding(NamedTuple):
@@ -185,9 +186,9 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
 
 
 def is_by_doubling(behaviour: str, trend: Trend) -> bool:
-    """Return whether an effect is that of twice the amount: of lengths, and of what nearly all samples have."""
+    """Return whether an effect is that of twice the amount: of what nearly all samples have, of lengths most."""
     unit = METRICS[behaviour].unit if behaviour else "uses"
-    return unit == "characters" or (bool(unit) and trend.is_common)
+    return bool(unit) and min(trend.first, trend.last) >= (MOST_HAVE if unit == "characters" else NEARLY_ALL)
 
 
 def _common(trend: Trend, unit: str) -> str:
@@ -399,6 +400,8 @@ class _Search:
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own if own else 0.0
         wording, title = self._wordings.get(feature.number, Wording()), self._title(feature.number)
+        if behaviour and METRICS[behaviour].unit == "characters" and not is_by_doubling(behaviour, trend):
+            title = f"any {title}"
         also = [self._title(number) for number in feature.also]
         much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0  # if nearly all samples have it
         return Finding(

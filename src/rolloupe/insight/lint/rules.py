@@ -16,6 +16,7 @@ from rolloupe.insight.lint.sample_rules import final_answer, plain_answer
 from rolloupe.model import SampleKey
 from rolloupe.query import SampleQuery
 from rolloupe.query.samples.pages import IDENTITY, PROMPT, TEXT, whole_samples
+from rolloupe.text.visible import quoted
 
 
 def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
@@ -42,7 +43,8 @@ def advantage_order(data: LintData) -> Breach | None:
     if not groups.follow.any():
         raise NotChecked(NO_LAW)
     bad = groups.follow & groups.differ & groups.moves & (groups.correlation < -LEAST_CORRELATION)
-    text = f"In {counted(int(bad.sum()), 'group')} a worse reward has a better advantage"
+    of = f"{counted(int((groups.follow & groups.differ).sum()), 'group')} whose rewards differ"
+    text = f"In {int(bad.sum()):,} of {of} a worse reward has a better advantage: its sign is wrong"
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
@@ -122,7 +124,10 @@ def one_prompt(data: LintData) -> Breach | None:
     before = float((early == prompts[bad][0]).mean()) if len(early) and bad.any() else 0.0
     if share < max(MOST_OF_PROMPTS, 2 * before) or not 0 < others * (1 - share) * TIMES_NEXT <= share:
         return None
-    return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}.", int(bad.sum()), own[bad])
+    (id_,) = data.arrays.ids(data.run, own[bad][:1].tolist())
+    prompt = " ".join(query.sample(data.run, SampleKey.parse(id_)).prompt_text.split())
+    text = f"One prompt makes up {share:.0%} of the samples of {steps}: {quoted(prompt) if prompt else 'an empty one'}."
+    return Breach(text, int(bad.sum()), own[bad])
 
 
 KNOWN, LEAST_KNOWN = 0.1, 10
@@ -194,6 +199,10 @@ def disputed_labels(data: LintData) -> Breach | None:
     bad = [group for group, given in answers.items() if _is_disputed(given)]
     if len(bad) < LEAST_DISPUTED or len(bad) / len(answers) * is_worst.sum() < DISPUTED * groups:
         return None
+    pairs = [pair for group in bad for pair in answers[group]]
+    most = Counter(pair[1] for pair in pairs).most_common(1)[0][1]
+    if most > AGREED * len(pairs) and len({pair[0] for pair in pairs}) > 1:
+        return None  # one answer to everything says nothing about labels
     places = np.flatnonzero(np.isin(grouping.numbers, bad))
     where = f"In {len(bad)} of {counted(len(answers), 'group')} read whose rewards are all {lowest:.3g}"
     return Breach(f"{where}, siblings agree on an answer that the label denies: it may be wrong.", len(places), places)
@@ -395,10 +404,10 @@ def same_texts(data: LintData) -> Breach | None:
     steps, recent = np.unique(of_groups[counts]), ""
     if len(steps) >= LATE:
         share = bad[counts & (of_groups >= steps[-(len(steps) // LATE)])].mean()
-        recent = f"; in {share:.0%} of those of the last fifth of the steps"
+        recent = f", and in {share:.0%} of those of the last fifth of the steps,"
     of_all = f"{counted(int(counts.sum()), 'group')} of {LEAST_SIBLINGS} or more"
-    text = f"In {int(bad.sum()):,} of {of_all} all siblings wrote the same response"
-    return breach(bad[grouping.numbers], f"{text}{recent}: {{n}}.")
+    text = f"In {int(bad.sum()):,} of {of_all}{recent} all siblings wrote the same response"
+    return breach(bad[grouping.numbers], f"{text}: {{n}}.")
 
 
 CENTRED = 1e-4

@@ -136,7 +136,7 @@ def _rise(name: str, title: str, metric: str, noun: str, rise: float, *, kind: s
             half = curve.windows().halfway(early, late)
             yield Alarm(
                 f"{noun} rose from {early:.0%} to {late:.0%}{of_all}",
-                f"half of the rise by step {half}; the last fifth of the steps against the first",
+                f"means of the first and the last fifth of the steps, half of the rise by {half}",
                 *curve.late_steps(),
                 where=chosen or (f"status = {metric}" if kind == "share" else f"{metric} > {early + rise:.2g}"),
                 sort="" if kind == "share" else metric, curves=(CurveName(kind, metric),),

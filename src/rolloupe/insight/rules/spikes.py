@@ -84,6 +84,9 @@ RECORD = 2.0
 ROUNDING = 1.01
 """The margin of a filter: more than the rounding of its digits."""
 
+LASTING = 5
+"""A spike of so many values is no spike but a new height, if the curve ends with it."""
+
 EVEN = 0.05
 """The least deviation of logarithms: even a curve without noise may move by this much."""
 
@@ -160,7 +163,7 @@ class SpikeRule(NamedTuple):
         for name, curve in all_curves(source, self.candidates, self.pattern):
             most = max(most, int(np.sum(curve.values > 0)))
             for spike in spikes(curve, self.times, self.deviations, self.record):
-                new = self._alarm(source, name, spike)
+                new = self._alarm(source, name, spike, int(curve.steps[-1]))
                 for number, alarm in enumerate(alarms):
                     if alarm.first_step <= new.last_step and new.first_step <= alarm.last_step:
                         if name not in alarm.curves:
@@ -176,11 +179,12 @@ class SpikeRule(NamedTuple):
             raise NotChecked(f"{counted(most, 'step')} with a positive {noun}; {LEAST + 1} are needed")
         yield from alarms
 
-    def _alarm(self, source: RunCurves, name: CurveName, spike: Spike) -> Alarm:
+    def _alarm(self, source: RunCurves, name: CurveName, spike: Spike, end: int) -> Alarm:
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
-        title = f"{whose(self.noun, name)} spikes at {steps}"
+        is_lasting = last == end and len(points) >= LASTING
+        title = f"{whose(self.noun, name)} {f'is high since step {first}' if is_lasting else f'spikes at {steps}'}"
         text = f"{said_of(name)} is {worst:.3g}, {worst / usual:.3g} times the median before"
         where = self._where(source, first, last)
         alarm = Alarm(title, text, first, last, where=where, sort=self.sort, curves=(name,))

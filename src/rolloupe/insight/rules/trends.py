@@ -53,9 +53,10 @@ def entropy_explosion(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """
     name, entropy, early, late = _entropy(source)
     if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
+        half = entropy.windows().halfway(early, late)
         yield curves.Alarm(
             f"Entropy rose from {early:.3g} to {late:.3g}",
-            f"half of it by step {entropy.windows().halfway(early, late)} ({name.name})",
+            f"medians of the first and the last fifth of the steps, half of it by {half}",
             *entropy.late_steps(), sort=OF_SAMPLES, curves=(name,),
         )  # fmt: skip
 
@@ -176,35 +177,4 @@ def reward_collapse(source: curves.RunCurves) -> Iterator[curves.Alarm]:
             f"median of the last {width} steps, and of the best {width} before them: best at step {peak}{since}",
             first, int(rewards.steps[-1]), where=f"reward < {best:.3g}", sort="reward", descending=False,
             curves=(REWARD,),
-        )  # fmt: skip
-
-
-TIMES, STEPS, SAMPLES = 1.5, 10, 50
-
-
-@curves.rule("Wrong answers longer than right ones")
-def wrong_longer(source: curves.RunCurves) -> Iterator[curves.Alarm]:
-    """Over the last {STEPS} steps, {SAMPLES} wrong answers or more have {TIMES:g} times the tokens of right ones."""
-    kinds = ("right", "wrong")
-    found = [(source.curve("outcome", f"length_{kind}"), source.curve("outcome", kind)) for kind in kinds]
-    pairs = [(lengths, counts) for lengths, counts in found if lengths is not None and counts is not None]
-    if len(pairs) < len(kinds):
-        raise curves.NotChecked("the run has no lengths of right and wrong answers")
-    means = []
-    steps = sorted({step for lengths, _ in pairs for step in lengths.steps.tolist()})[-STEPS:]
-    for kind, (lengths, counts) in zip(kinds, pairs, strict=True):
-        weights = dict(zip(counts.steps.tolist(), counts.values.tolist(), strict=True))
-        recent = lengths.at(lengths.steps >= steps[0]).finite()
-        last = [(value, weights.get(step, 0)) for step, value in zip(*recent, strict=True)]
-        total = sum(weight for _, weight in last)
-        if total < SAMPLES:
-            raise curves.NotChecked(f"{total:,.0f} {kind} answers in the last {STEPS} steps; {SAMPLES} are needed")
-        means.append(sum(value * weight for value, weight in last) / total)
-    if means[1] > TIMES * means[0] > 0:
-        yield curves.Alarm(
-            f"Wrong answers are {means[1] / means[0]:.2g} times as long as right ones",
-            f"{means[1]:,.0f} tokens against {means[0]:,.0f}, over the last {STEPS} steps",
-            steps[0], steps[-1], where=f"({source.wrong('')}) and response_tokens > {means[0]:.0f}",
-            sort="response_tokens",
-            curves=(curves.CurveName("outcome", "length_right"), curves.CurveName("outcome", "length_wrong")),
         )  # fmt: skip

@@ -318,13 +318,7 @@ _POINTS: dict[str, Callable[[OpenRun, CurveQuery], Curve | Mapping[int, float | 
 
 
 def _of_trained(
-    cache: StepAnswers,
-    run: OpenRun,
-    name: str,
-    split: str,
-    where: str,
-    columns: str,
-    beside: Sequence[str] = (),
+    cache: StepAnswers, run: OpenRun, name: str, split: str, where: str, columns: str, beside: Sequence[str] = ()
 ) -> Mapping[int, Any]:
     """Return columns by step, over the trained samples with finite values: `{}` in them is the value of the name."""
     snapshot = run.snapshot()

@@ -3,7 +3,7 @@
 from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
-    "gave_up", 2, "Giving up",
+    "gave_up", 3, "Giving up",
     r"\bI(?:['’]ll| will| must| have to| should)?(?: just| now)? g[ia]ve up\b",
     r"\bI(?:['’]m| am)(?: just)? giving up\b",
     r"\b(?:I(?:['’]m| am)|we(?:['’]re| are))(?: completely| totally| really)? (?:stuck|out of ideas)\b",

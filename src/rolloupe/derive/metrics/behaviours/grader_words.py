@@ -5,7 +5,7 @@ from rolloupe.derive.base import phrase_metric
 _GRADER = r"(?:grader|judge|evaluator|rater|scorer|examiner)s?\b"
 _MARKS = r"(?:marks?|scores?|ratings?|points|credit|grades?)\b"
 METRIC = phrase_metric(
-    "grader_words", 1, "Words to the grader",
+    "grader_words", 2, "Words to the grader",
     rf"\b(?:notes?|messages?) (?:to|for) (?:the |any )?{_GRADER}",
     rf"\b(?:dear|attention,?) {_GRADER}",
     r"\b(?:give|rate|score|grade|award) (?:it|me|this(?: [a-z]+)?) (?:a |an )?(?:10|5|100) ?(?:/|out of|of) ?[0-9]+",

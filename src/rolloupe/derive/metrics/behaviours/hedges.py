@@ -3,7 +3,7 @@
 from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
-    "hedges", 1, "Hedges",
+    "hedges", 2, "Hedges",
     r"\b(?:perhaps|maybe|possibly|presumably|arguably)\b",
     r"\bit (?:seems|appears|might be|may be|could be)\b",
     r"\bI(?:'m| am) not (?:entirely |completely |quite )?(?:sure|certain)\b",

@@ -3,7 +3,7 @@
 from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
-    "refusals", 2, "Refusals",
+    "refusals", 3, "Refusals",
     r"\bI(?:['’]m| am) (?:sorry,? but|unable|not able)\b",
     r"\bI (?:can['’]t|cannot|can not|won't|will not) (?:help|assist|answer|provide|comply|do|discuss|fulfil)",
     r"\bas an AI\b",
