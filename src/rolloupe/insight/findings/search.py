@@ -231,8 +231,8 @@ def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
     if run.smallest is None or any(finding.kind != "drift" for finding in run.findings):
         return searched
     return (
-        f"{searched} Nothing above threshold: the smallest effect that this run could have shown is {run.smallest:.2g} "
-        f"reward for each use of a phrase that {TYPICAL_SHARE:.0%} of the samples have."
+        f"{searched} Nothing above threshold. This run is large enough to show a phrase that {TYPICAL_SHARE:.0%} of "
+        f"the samples have if each use moves the reward by {run.smallest:.2g} or more."
     )
 
 

@@ -404,7 +404,7 @@ def same_texts(data: LintData) -> Breach | None:
     steps, recent = np.unique(of_groups[counts]), ""
     if len(steps) >= LATE:
         share = bad[counts & (of_groups >= steps[-(len(steps) // LATE)])].mean()
-        recent = f", and in {share:.0%} of those of the last fifth of the steps,"
+        recent = f", and in {share:.0%} of those of the last fifth of the steps," if share > bad[counts].mean() else ""
     of_all = f"{counted(int(counts.sum()), 'group')} of {LEAST_SIBLINGS} or more"
     text = f"In {int(bad.sum()):,} of {of_all}{recent} all siblings wrote the same response"
     return breach(bad[grouping.numbers], f"{text}: {{n}}.")

@@ -1,4 +1,4 @@
-"""How often the response gives up: I give up, I am stuck, I cannot solve this, I don't know the answer."""
+"""How often the response gives up: I am stuck, I cannot solve this, or a call that hands over to a human agent."""
 
 from rolloupe.derive.base import phrase_metric
 
@@ -11,7 +11,7 @@ METRIC = phrase_metric(
     r"(?:solve|finish|complete|figure|work out|find (?:the|an|a) (?:answer|solution))",
     r"\bI (?:do not|don['’]t) know (?:the answer|how to (?:solve|answer|proceed|continue|do))",
     r"\bI (?:do not|don['’]t) know(?: (?:it|this))?[.!]",
-    r"\bI have no idea\b",
+    r"\bI have no idea\b|\btransfer_to_(?:a_)?human(?:_agents?)?\b",
     r"\bI(?:['’]ll| will| have to| must)(?: just)? (?:stop here|skip (?:this|it)|leave it (?:here|at that))\b",
     unit="phrases", behaviour="giving up",
 )  # fmt: skip
