@@ -220,6 +220,8 @@ export async function put(subject: Subject, value: MarkValue): Promise<void> {
   if (pending.peek().get(key) === target && !unsavedMarks.peek().has(key)) pending.value = without(pending.peek(), key);
 }
 
+/** Resolves once all earlier changes of a mark were sent, or failed. */
+export const allSent = async (subject: Subject): Promise<void> => inTurn(localKey(subject), async () => undefined);
 export const isUnsaved = (subject: Subject): boolean => unsavedMarks.value.has(localKey(subject));
 /** Send failed changes again. */
 export async function sendAgain(): Promise<void> {

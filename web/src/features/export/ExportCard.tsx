@@ -4,7 +4,7 @@ import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import { inWords } from "../../lib/address/python";
-import { nameOf } from "../../state/marks";
+import { allSent, isUnsaved, nameOf, ofSample, sendAgain } from "../../state/marks";
 import { nameOfSample } from "../../lib/sample/name";
 import { Copy } from "../../ui/controls/Copy";
 import { copyLink, isOnlyHere } from "../../ui/controls/link";
@@ -82,6 +82,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
   const item = session.run.now.value;
   if (item === null) return null;
   const isReport = kind === "html";
+  const note = ofSample(item.id, session.sample.now.value?.id ?? "");
   const href = isReport ? reportOf(session, of, contents) : fileOf(session, of, kind, texts === "whole");
   return (
     <div class={style["card"]}>
@@ -128,8 +129,16 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
           <Segments label="Texts" options={TEXTS} value={texts} choose={setTexts} />
         </div>
       )}
+      {of === "sample" && isUnsaved(note) && (
+        <p role="alert">
+          The note on this sample could not be saved, so the file lacks it.{" "}
+          <button type="button" class="button" onClick={() => void sendAgain()}>
+            Save it again
+          </button>
+        </p>
+      )}
       <p>
-        <Download class="button first" href={href} then={close}>
+        <Download class="button first" href={href} autofocus first={async () => allSent(note)} then={close}>
           Download
         </Download>{" "}
         {of === "sample" && (

@@ -1,4 +1,4 @@
 /** The parts of this feature that others may use. */
 
 export { ExportCard } from "./ExportCard";
-export { openExport } from "./exporting";
+export { exportOpen, openExport } from "./exporting";

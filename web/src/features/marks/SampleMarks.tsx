@@ -5,6 +5,7 @@ import { isEmpty } from "../../lib/marks";
 import { changeSample, changeText, ofSample, sampleMark, storageProblem } from "../../state/marks";
 import { mayWrite } from "../../state/team/people";
 import { Icon } from "../../ui/controls/Icon";
+import { exportOpen } from "../export";
 import { drafts, noteKey, noteOpen } from "./marking";
 import { SharedNotes, ShareButton } from "./Shared";
 import style from "./SampleMarks.module.css";
@@ -84,7 +85,7 @@ function OwnNote({ run, id }: Props) {
 const MAX_CHARS = 20_000;
 const MAX_ROWS = 10;
 
-/** Leaving the field saves the text; Escape restores the note and sets the text aside. */
+/** Leaving the field and opening an export save the text; Escape restores the note and sets the text aside. */
 function NoteField({
   draftOf,
   note,
@@ -98,22 +99,30 @@ function NoteField({
   const draft = useRef(drafts.get(draftOf)).current;
   const [text, setText] = useState(draft ?? note);
   const before = useRef(note).current;
-  const now = useRef({ text, save });
-  now.current = { text, save };
+  const now = useRef({ text, save, isSaved: true });
+  now.current = { ...now.current, text, save };
   // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
     const element = field.current;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);
     // The text is also saved when the reader goes to another sample.
-    return () => now.current.save(now.current.text, before);
-  }, [before]);
+    return () => {
+      if (!now.current.isSaved) return;
+      drafts.delete(draftOf);
+      now.current.save(now.current.text, before);
+    };
+  }, [before, draftOf]);
   const end = (isSaved: boolean): void => {
-    if (isSaved || text === before) drafts.delete(draftOf);
+    if (text === before) drafts.delete(draftOf);
     else drafts.set(draftOf, text);
-    if (!isSaved) now.current = { ...now.current, text: before };
+    now.current.isSaved = isSaved;
     noteOpen.value = null;
   };
+  const isExporting = exportOpen.value !== null;
+  useLayoutEffect(() => {
+    if (isExporting) noteOpen.value = null;
+  }, [isExporting]);
   return (
     <div class={style["writing"]}>
       <textarea

@@ -9,16 +9,20 @@ import { ticketed } from "../../api";
 interface Props {
   href: string;
   class?: string;
+  /** True if a dialog begins with the focus on it. */
+  autofocus?: boolean;
+  /** Runs before the browser asks for the file, which may depend on it. */
+  first?: () => Promise<void>;
   /** Runs once the browser was asked for the file. */
   then?: () => void;
   children: ComponentChildren;
 }
 
-export function Download({ href, class: name, then, children }: Props) {
+export function Download({ href, class: name, autofocus = false, first, then, children }: Props) {
   const take = (event: MouseEvent): void => {
     if (event.button > 1) return;
     event.preventDefault();
-    void download(href);
+    void (first?.() ?? Promise.resolve()).then(async () => download(href));
     then?.();
   };
   const prepare = async ({ currentTarget: link }: { currentTarget: HTMLAnchorElement }): Promise<void> => {
@@ -28,6 +32,8 @@ export function Download({ href, class: name, then, children }: Props) {
     <a
       class={name}
       href={href}
+      // oxlint-disable-next-line jsx-a11y/no-autofocus -- a dialog takes the focus in any case
+      autofocus={autofocus}
       download
       onClick={take}
       onAuxClick={take}
