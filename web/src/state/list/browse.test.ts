@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
+import { settled } from "../../testing/page";
 import { listing } from "../../testing/records";
 import { createSession } from "../session";
 import { mostDifferent } from "./browse";
@@ -35,4 +36,33 @@ it("opens on the sample farthest from its group's mean, in the group with the la
 it("opens on the first of several that differ as much, and on none where rewards are equal", () => {
   expect(openedOf(group("a", [0, 1], 0.5), group("b", [1, 0], 0.5))).toBe("train/1/a/0");
   expect(openedOf(group("a", [1, 1], 0))).toBeUndefined();
+});
+
+/** What is open after the list has lost a sample that the page opened, or that the reader chose. */
+async function openAfterLoss(isChosen: boolean): Promise<string | null> {
+  const own = createSession({ ...START, page: "rollouts", run: "r", split: "train", step: 1 });
+  own.list.find = async () => Promise.resolve(true);
+  own.browse.start();
+  const listed = (...groups: GroupItem[]) =>
+    listing(own, { mode: "groups", columns: ["reward"], groups: new Map([[0, groups]]) });
+  const before = listed(group("a", [0, 0.5], 0.25), group("b", [1, 0], 0.5));
+  own.list.now.value = before;
+  own.browse.goOpening(before);
+  expect(own.place.now.peek().sample).toBe("train/1/b/0");
+  if (isChosen) {
+    own.place.go({ sample: "train/1/a/0" });
+    own.place.go({ sample: "train/1/b/0" });
+  }
+  own.list.now.value = listed(group("a", [0, 0.5], 0.25));
+  await settled();
+  own.end();
+  return own.place.now.peek().sample;
+}
+
+it("opens another sample if the list loses the one that opened by itself, as once its discard is known", async () => {
+  expect(await openAfterLoss(false)).toBe("train/1/a/0");
+});
+
+it("keeps the sample that the reader chose", async () => {
+  expect(await openAfterLoss(true)).toBe("train/1/b/0");
 });

@@ -76,22 +76,33 @@ export class BrowseStore extends Store {
     if (id !== undefined) this.session.place.go({ sample: id });
   }
 
-  /** Go to the first sample of the list. */
-  goFirst(list: Listing): void {
-    const first = idOfRow(list, 0);
-    if (first === undefined) void this.#list.need(0);
-    else this.session.place.go({ sample: first }, "replace");
+  /**
+   * The sample that the page opened by itself, in which list, and how. If the list loses it, as when the index learns
+   * that it was discarded, another one replaces it; a sample that the reader chose stays.
+   */
+  #opened: { sample: string; key: string; open: (list: Listing) => void } | null = null;
+
+  #open(sample: string, { key }: Listing, open: (list: Listing) => void): void {
+    this.#opened = { sample, key, open };
+    this.session.place.go({ sample }, "replace");
   }
 
+  /** Go to the first sample of the list. */
+  readonly goFirst = (list: Listing): void => {
+    const first = idOfRow(list, 0);
+    if (first === undefined) void this.#list.need(0);
+    else this.#open(first, list, this.goFirst);
+  };
+
   /** Open a run: on the sample that the person saw last, if the list has it, or on the one that differs most. */
-  goOpening(list: Listing): void {
+  readonly goOpening = (list: Listing): void => {
     const { run, where, sort, descending, discarded } = list.scope;
     const last = lastSample(run);
     const isPlain = where === "" && sort === "index" && !descending && !discarded;
     const sample = last !== undefined && this.#list.places.peek().has(last) ? last : mostDifferent(list);
-    if (isPlain && sample !== undefined) this.session.place.go({ sample }, "replace");
+    if (isPlain && sample !== undefined) this.#open(sample, list, this.goOpening);
     else this.goFirst(list);
-  }
+  };
 
   start(): void {
     this.effect(() => {
@@ -109,6 +120,7 @@ export class BrowseStore extends Store {
     this.effect(() => {
       const list = this.#list.now.value;
       const { sample } = this.session.place.now.value;
+      if (this.#opened?.sample !== sample) this.#opened = null; // the reader has chosen since
       if (list === null || sample === null || this.#list.isBehind.value || this.#list.places.value.has(sample)) return;
       untracked(() => void this.#find(list, sample));
     });
@@ -119,15 +131,12 @@ export class BrowseStore extends Store {
     const now = this.#list.now.peek();
     if (this.#list.position.peek() !== null || now === null) return;
     if (this.#wish?.sample === sample) this.#wish = null; // the list lacks it
-    if (
-      !isAnswered ||
-      now.key !== list.key ||
-      this.#narrowed?.sample !== sample ||
-      this.#narrowed.where !== now.scope.where
-    )
-      return;
+    const isNarrowed = this.#narrowed?.sample === sample && this.#narrowed.where === now.scope.where;
+    const own = this.#opened?.sample === sample && this.#opened.key === now.key ? this.#opened : null;
+    if (!isAnswered || now.key !== list.key || !(isNarrowed || own !== null)) return;
     this.#narrowed = null;
-    if (this.session.place.now.peek().sample === sample && !this.#list.isBehind.peek()) this.goFirst(now);
+    if (this.session.place.now.peek().sample !== sample || this.#list.isBehind.peek()) return;
+    (own?.open ?? this.goFirst)(now);
   }
 }
 
