@@ -1,6 +1,6 @@
 /**
- * Draws the raw line firmly at points far from their average: the average flattens a spike, and a faint line is
- * overlooked.
+ * Draws the raw line more firmly at points far from their average: the average flattens a spike, and a faint line is
+ * overlooked. It stays thinner and paler than the average, which would otherwise seem to jump there.
  */
 
 import type uPlot from "uplot";
@@ -14,7 +14,8 @@ type Values = ArrayLike<number | null | undefined>;
 const FAR = 5;
 /** As a share of the height of the chart: a lower spike is not visible. */
 const LEAST_HEIGHT = 0.15;
-const WIDTH_PX = 1.25;
+const WIDTH_PX = 1;
+const OPACITY = 0.5;
 
 /** The rows of the spikes, in pieces, each with the row before and the row after it. */
 export function spikesOf(raw: Values, smooth: Values, rows: readonly number[], height: number): number[][] {
@@ -39,6 +40,7 @@ export function spikes({ line, others }: Inks, rowsOf: RowsOf, isLog: boolean): 
     const { data } = plot;
     const height = (plot.scales["y"]?.max ?? 0) - (plot.scales["y"]?.min ?? 0);
     clipped(plot, WIDTH_PX, (ctx) => {
+      ctx.globalAlpha = OPACITY;
       [line, ...others].forEach((ink, i) => {
         const raw = i === 0 ? 1 : data.length - others.length + i - 1;
         const [values, smooth] = [data[raw] ?? [], data[i === 0 ? 2 : 4 + i] ?? []];
