@@ -85,5 +85,9 @@ def test_the_samples_of_one_step_by_value_and_one_by_one(wide: Page, viewer: Vie
     expect(wide.get_by_role("figure", name="Difference by sample")).to_have_count(0)
     bars = wide.get_by_role("figure", name="By sample").get_by_role("link")
     expect(bars).to_have_count(16)
+    zero, foot = wide.get_by_role("figure", name="By sample").get_by_text("0.00", exact=True), bars.first.bounding_box()
+    label = zero.bounding_box()
+    assert label is not None and foot is not None
+    assert abs(label["y"] + label["height"] / 2 - foot["y"] - foot["height"]) <= 2, "labels stand at their values"
     bars.nth(3).click()
     expect(wide).to_have_url(re.compile(r"toy\?.*sample="))

@@ -1,14 +1,7 @@
 /** The number of samples of a step by value: a bar for each range, the normal curve, and a line for each sample. */
 
 import type { Stats, MetricAtStep } from "../../api/types.gen";
-import {
-  normalCurve,
-  paddedCounts,
-  paddedEdges,
-  rangesOf,
-  type Values,
-  wordsOf,
-} from "../../lib/distribution/distribution";
+import { drawnEdges, normalCurve, rangesOf, type Values, wordsOf } from "../../lib/distribution/distribution";
 import { count, finite, score } from "../../lib/numbers/numbers";
 import { useRoving } from "../../ui/hooks/useRoving";
 import { ValueAxis } from "./ValueAxis";
@@ -18,6 +11,8 @@ interface Props {
   edges: readonly number[];
   metrics: readonly MetricAtStep[];
   title: (name: string) => string;
+  /** The values of all metrics. */
+  drawn: readonly (number | null)[];
   /** The values of the first metric, for the lines at the foot. */
   values: readonly (number | null)[];
   /** The address of the samples with a metric in a range, and the way there. */
@@ -26,12 +21,15 @@ interface Props {
   isSmall?: boolean;
 }
 
-export function Histogram({ edges: counted, metrics: given, title, values, link, isSmall = false }: Props) {
+/** Below more bars, their values would have no room. */
+const MOST_VALUES = 4;
+
+export function Histogram({ edges, metrics, title, drawn, values, link, isSmall = false }: Props) {
   const linkAt = useRoving();
-  const { edges, before, after } = paddedEdges(counted);
-  const metrics = given.map((one) => ({ ...one, counts: paddedCounts(one.counts, before, after) }));
   const ranges = rangesOf(edges);
-  const all: Values = { low: edges[0] ?? 0, high: edges.at(-1) ?? 1 };
+  const ends = drawnEdges(edges, drawn);
+  const all: Values = { low: ends[0] ?? 0, high: ends.at(-1) ?? 1 };
+  const areInMiddle = ends !== edges && ranges.length <= MOST_VALUES;
   const most = Math.max(1, ...metrics.flatMap(({ counts }) => counts));
   const across = (value: number): number => (value - all.low) / (all.high - all.low);
   if (metrics.length === 0 || ranges.length === 0) return null;
@@ -84,8 +82,18 @@ export function Histogram({ edges: counted, metrics: given, title, values, link,
           )}
         </svg>
         <p class={style["axis"]} aria-hidden="true">
-          <span>{score(all.low)}</span>
-          <span>{score(all.high)}</span>
+          {areInMiddle ? (
+            ranges.map((_, bin) => (
+              <span key={bin} class={style["middle"]}>
+                {score(((ends[bin] ?? 0) + (ends[bin + 1] ?? 0)) / 2)}
+              </span>
+            ))
+          ) : (
+            <>
+              <span>{score(all.low)}</span>
+              <span>{score(all.high)}</span>
+            </>
+          )}
         </p>
       </div>
     </figure>

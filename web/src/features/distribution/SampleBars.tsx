@@ -21,38 +21,41 @@ export function SampleBars({ label, samples, series, link }: Props) {
   const reach = reachOf(series.flatMap(({ values }) => values));
   return (
     <figure class={style["plot"]} aria-label={label}>
-      <div class={style["framed"]}>
+      <div class={`${style["framed"]} ${style["bySample"]}`}>
         <ValueAxis range={reach} />
         <div class={style["samples"]}>
-          {samples.map(({ id, group }, at) => {
-            const values = series.map((one) => ({ name: one.name, value: one.values[at] ?? null }));
-            const words = values.map(({ name, value }) => `${name} ${score(value, "none")}`);
-            return (
-              <a
-                key={id}
-                {...linkAt(at)}
-                {...link(id)}
-                class={`${style["sample"]} ${at > 0 && samples[at - 1]?.group !== group ? (style["first"] ?? "") : ""}`}
-                aria-label={`${words.join(", ")}: open the sample`}
-                title={[`sample ${at + 1}, group ${group}`, ...words].join("\n")}
-              >
-                {values.map(({ name, value }, which) => {
-                  const bar = barOf(finite(value) ?? 0, reach);
-                  return (
-                    <i
-                      key={name}
-                      class={style[which === 0 ? "own" : "other"]}
-                      style={{ bottom: `${100 * bar.foot}%`, height: `${100 * bar.height}%` }}
-                    />
-                  );
-                })}
-              </a>
-            );
-          })}
-          <hr
-            class={style["zero"]}
-            style={{ bottom: `${100 * barOf(0, reach).foot}%`, minWidth: `${6 * samples.length}px` }}
-          />
+          <div class={style["bars"]}>
+            {samples.map(({ id, group }, at) => {
+              const isFirst = at > 0 && samples[at - 1]?.group !== group;
+              const values = series.map((one) => ({ name: one.name, value: one.values[at] ?? null }));
+              const words = values.map(({ name, value }) => `${name} ${score(value, "none")}`);
+              return (
+                <a
+                  key={id}
+                  {...linkAt(at)}
+                  {...link(id)}
+                  class={`${style["sample"]} ${isFirst ? (style["first"] ?? "") : ""}`}
+                  aria-label={`${words.join(", ")}: open the sample`}
+                  title={[`sample ${at + 1}, group ${group}`, ...words].join("\n")}
+                >
+                  {values.map(({ name, value }, which) => {
+                    const bar = barOf(finite(value) ?? 0, reach);
+                    return (
+                      <i
+                        key={name}
+                        class={style[which === 0 ? "own" : "other"]}
+                        style={{ bottom: `${100 * bar.foot}%`, height: `${100 * bar.height}%` }}
+                      />
+                    );
+                  })}
+                </a>
+              );
+            })}
+            <hr
+              class={style["zero"]}
+              style={{ bottom: `${100 * barOf(0, reach).foot}%`, minWidth: `${6 * samples.length}px` }}
+            />
+          </div>
         </div>
         <p class={style["numbers"]} aria-hidden="true">
           <span>sample 1</span>

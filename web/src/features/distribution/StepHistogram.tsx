@@ -2,6 +2,7 @@
 
 import { askStepValues } from "../../api";
 import { filterOf } from "../../lib/distribution/distribution";
+import { finite } from "../../lib/numbers/numbers";
 import { useSession } from "../../state/useSession";
 import { useFollowed } from "../../ui/hooks/useFollowed";
 import { Histogram } from "./Histogram";
@@ -26,6 +27,7 @@ export function StepHistogram({ name, title }: { name: string; title: string }) 
           edges={reply.edges}
           metrics={reply.metrics.filter(({ counts }) => counts.length > 0)}
           title={() => title}
+          drawn={reply.samples.flatMap(({ values }) => values.map(finite))}
           values={[]}
           link={(metric, values) => linkTo(session, reply, { where: filterOf(metric, values) })}
           isSmall

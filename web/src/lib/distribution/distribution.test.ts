@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { areAlike, barOf, filterOf, normalCurve, rangesOf, reachOf } from "./distribution";
+import { areAlike, barOf, drawnEdges, filterOf, normalCurve, rangesOf, reachOf } from "./distribution";
 
 describe("distributions", () => {
   test("name the samples of a bin by a filter", () => {
@@ -23,6 +23,14 @@ describe("distributions", () => {
     expect(barOf(3, reach)).toEqual({ foot: 0.25, height: 0.75 });
     expect(barOf(-1, reach)).toEqual({ foot: 0, height: 0.25 });
     expect(reachOf([0, 0])).toEqual({ low: 0, high: 1 });
+  });
+
+  test("end half a bin beyond whole numbers, and around the only value", () => {
+    expect(drawnEdges([3, 4, 5], [3, 4, null, 3])).toEqual([2.5, 3.5, 4.5]);
+    expect(drawnEdges([0, 1], [0, 0])).toEqual([-0.5, 0.5]);
+    expect(drawnEdges([1, 1.5], [1, 1])).toEqual([0.75, 1.25]);
+    expect(drawnEdges([3, 4, 5], [3, 4.5])).toEqual([3, 4, 5]);
+    expect(drawnEdges([0, 0.5, 1], [0, 0.7])).toEqual([0, 0.5, 1]);
   });
 
   test("share an axis if they have one unit and are about as large", () => {
