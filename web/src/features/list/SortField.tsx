@@ -5,6 +5,7 @@ import { useSession } from "../../state/useSession";
 import { useState } from "preact/hooks";
 import type { ColumnInfo } from "../../api/types.gen";
 import { namesIn } from "../../lib/list/filter";
+import { figure, finite, score } from "../../lib/numbers/numbers";
 import { harmless } from "../../lib/text/invisible";
 import style from "./List.module.css";
 
@@ -45,13 +46,19 @@ export function SortField() {
   const mode = session.list.scope.value?.mode ?? "groups";
   // A run may have hundreds of columns: they load when the pointer comes near.
   const [isNear, setNear] = useState(false);
-  const columns = session.columns.all.value;
+  // Metrics of tokens come last, and until then those of a run with tokens are empty.
+  const mayFollow = session.columns.tokenSeries.value.length > 0;
+  const isOffered = ({ name, source, is_empty: isEmpty }: ColumnInfo): boolean =>
+    name === sort ||
+    (name === "discarded" ? session.place.field.discarded.value : !isEmpty || (source === "derived" && mayFollow));
+  const columns = session.columns.all.value.filter(isOffered);
   const first = FIRST.flatMap((name) => columns.find((column) => column.name === name) ?? []);
   const derived = columns.filter(({ source }) => source === "derived");
   const rest = columns.filter((column) => !first.includes(column) && !derived.includes(column));
   const isDrawn = sort === "index" || sort === "length" || (isNear ? columns : first).some(({ name }) => name === sort);
   const named = filterColumn(session);
   const way = descending ? "descending" : "ascending";
+  const same = sameValue(session, sort);
   return (
     <span class={style["sort"]}>
       <span class="quiet" aria-hidden="true">
@@ -92,6 +99,7 @@ export function SortField() {
       >
         {descending ? "↓" : "↑"}
       </button>
+      {same !== null && <small class="quiet">all {Number.isInteger(same) ? figure(same) : score(same)}</small>}
       {named !== null && named !== sort && (
         <button
           type="button"
@@ -104,6 +112,19 @@ export function SortField() {
       )}
     </span>
   );
+}
+
+/** The value of a column if all samples of the list have it; null if not, or if the page does not know. */
+function sameValue(session: Session, name: string): number | null {
+  const list = session.list.now.value;
+  const at = list?.columns.indexOf(name) ?? -1;
+  if (list === null || list.total < 2 || at < 0 || list.scope.sort !== name) return null;
+  const values = [
+    ...[...list.groups.values()].flat().flatMap(({ cells }) => cells[at] ?? []),
+    ...[...list.pages.values()].flat().map((item) => item.values[at]),
+  ].map((value) => finite(value ?? null));
+  const [first = null] = values;
+  return values.length === list.total && values.every((value) => value === first) ? first : null;
 }
 
 const DERIVED = "derived.";

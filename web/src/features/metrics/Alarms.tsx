@@ -117,7 +117,7 @@ function Alarm({ run, alarm, isAlone, layout }: AlarmProps) {
         )}
         {alarm.sample !== "" && (
           <a href={session.place.href(toToken)} onClick={session.place.onLink(toToken)}>
-            Largest token
+            Largest recorded token
             <span class="hidden">: {harmless(alarm.title)}</span>
           </a>
         )}

@@ -25,6 +25,9 @@ interface Props extends Pick<InputHTMLAttributes, Attribute> {
   take: (typed: string) => void;
 }
 
+/** The room of the frame and the arrows of a field of numbers, in digits. */
+const ARROWS_CH = 5;
+
 export function TypedField({ value, take, type: kind, ...rest }: Props) {
   const [draft, type] = useState<string | null>(null);
   const field = {
@@ -36,5 +39,6 @@ export function TypedField({ value, take, type: kind, ...rest }: Props) {
       type(null);
     },
   };
-  return kind === "number" ? <input type="number" {...field} /> : <input type="text" {...field} />;
+  if (kind !== "number") return <input type="text" {...field} />;
+  return <input type="number" style={{ minWidth: `${field.value.length + ARROWS_CH}ch` }} {...field} />;
 }
