@@ -9,6 +9,7 @@ import {
   cellAt,
   greatestShare,
   neighbourOf,
+  onlyBin,
   samplesAt,
   shadeOf,
   shareAt,
@@ -40,6 +41,7 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
   const scheme = useScheme();
   const [at, move] = useState<Cell | null>(null);
   const bins = map.edges.length - 1;
+  const only = useMemo(() => onlyBin(map), [map]);
   const greatest = useMemo(() => greatestShare(map), [map]);
   useEffect(() => {
     const context = canvas.current?.getContext("2d") ?? null;
@@ -108,8 +110,16 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
             }}
           />
         )}
-        <span class={style["high"]}>{score(topOf(map, most))}</span>
-        <span class={style["low"]}>{score(map.edges[0])}</span>
+        {only === null ? (
+          <>
+            <span class={style["high"]}>{score(topOf(map, most))}</span>
+            <span class={style["low"]}>{score(map.edges[0])}</span>
+          </>
+        ) : (
+          <span class={style["only"]} style={{ bottom: `${(100 * (only + 0.5)) / bins}%` }}>
+            {score(most ?? map.edges[only])}
+          </span>
+        )}
       </div>
       <p class={style["steps"]} aria-hidden="true">
         <span>{labelOf("step", map.first_steps[0] ?? 0)}</span>

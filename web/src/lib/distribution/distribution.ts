@@ -86,15 +86,13 @@ export function areAlike(one: Extent, other: Extent): boolean {
   return low <= most && least <= high && Math.max(...sizes) <= MOST_TIMES * Math.min(...sizes);
 }
 
-/** With fewer bins, empty ones are added. */
-const LEAST_BINS = 3;
 const BINS_ASIDE = 4;
 
-/** The edges of bins, with empty bins on both sides if there are few: equal values are then a line, not a block. */
+/** The edges of bins, with empty bins on both sides of a single one: equal values are then a line, not a block. */
 export function paddedEdges(edges: readonly number[]): { edges: number[]; before: number; after: number } {
   const bins = edges.length - 1;
   const [low = 0, next = 0, high = next] = [edges[0], edges[1], edges.at(-1)];
-  if (bins < 1 || bins >= LEAST_BINS) return { edges: [...edges], before: 0, after: 0 };
+  if (bins !== 1) return { edges: [...edges], before: 0, after: 0 };
   const by = next - low;
   const before = Array.from({ length: BINS_ASIDE }, (_, i) => Number((low - (BINS_ASIDE - i) * by).toPrecision(12)));
   const after = Array.from({ length: BINS_ASIDE }, (_, i) => Number((high + (i + 1) * by).toPrecision(12)));

@@ -6,6 +6,7 @@ import {
   csvOf,
   greatestShare,
   neighbourOf,
+  onlyBin,
   padded,
   shadeOf,
   shareAt,
@@ -118,7 +119,8 @@ describe("the heat map of a distribution", () => {
     const equal = padded({ ...MAP, edges: [3, 3.5], counts: [[9], [8]] });
     expect(equal.edges).toEqual([1, 1.5, 2, 2.5, 3, 3.5, 4, 4.5, 5, 5.5]);
     expect(equal.counts[1]).toEqual([0, 0, 0, 0, 8, 0, 0, 0, 0]);
-    const wide = { ...MAP, edges: [0, 1, 2, 3], counts: [[1, 0, 2]] };
+    expect([onlyBin(equal), onlyBin(MAP)]).toEqual([4, null]);
+    const wide = { ...MAP, edges: [3, 4, 5], counts: [[1, 2]] };
     expect(padded(wide)).toBe(wide);
   });
 });

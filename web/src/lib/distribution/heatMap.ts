@@ -74,7 +74,7 @@ export function csvOf({ first_steps: firsts, last_steps: lasts, edges, counts }:
   return `${["first_step,last_step,from,to,samples", ...lines].join("\n")}\n`;
 }
 
-/** The map with empty bins around few ones. */
+/** The map with empty bins around a single one. */
 export function padded(map: DistributionReply): DistributionReply {
   const { edges, before, after } = paddedEdges(map.edges);
   return before === 0 ? map : { ...map, edges, counts: map.counts.map((own) => paddedCounts(own, before, after)) };
@@ -98,6 +98,12 @@ export const greatestShare = ({ counts }: DistributionReply): number =>
 export function topOf({ edges }: DistributionReply, most: number | null): number {
   const [from = NaN, to = NaN] = edges.slice(-2);
   return most !== null && most >= from && most < to ? most : to;
+}
+
+/** The only bin with samples; null if several have some. */
+export function onlyBin({ edges, counts }: DistributionReply): number | null {
+  const [first, ...more] = rangesOf(edges).flatMap((_, bin) => (counts.some((own) => own[bin]) ? [bin] : []));
+  return more.length > 0 ? null : (first ?? null);
 }
 
 /** The strength of the colour of a share: small shares remain visible. */
