@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 import { askAgreement } from "../../api/routes.gen";
-import type { Agreement, AgreementCell } from "../../api/types.gen";
+import type { Agreement, AgreementCell, WireNumber } from "../../api/types.gen";
 import type { Place } from "../../lib/address/address";
 import { count, figure, score, toNumber } from "../../lib/numbers/numbers";
 import type { Agreed } from "../../state/judging";
@@ -113,7 +113,7 @@ function Found({ found, of, close, take }: Shown) {
       </table>
       <label class={style["line"]}>
         <span>A reward is high from</span>
-        <TypedField type="number" step="any" class="field" size={6} value={String(found.threshold)} take={take} />
+        <TypedField type="number" step="any" class="field" size={6} value={rounded(found.threshold)} take={take} />
         <small class="quiet">{found.reason}</small>
       </label>
       <p class="quiet">
@@ -124,6 +124,12 @@ function Found({ found, of, close, take }: Shown) {
     </>
   );
 }
+
+/** Of a half of a sum: more digits are rounding errors. */
+const ROUND_DIGITS = 12;
+
+const rounded = (value: WireNumber): string =>
+  String(typeof value === "number" ? Number(value.toPrecision(ROUND_DIGITS)) : value);
 
 const percent = (share: number | null): string => (share === null ? "?" : `${figure(Math.round(share * 100))}%`);
 

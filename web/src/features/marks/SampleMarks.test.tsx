@@ -15,9 +15,6 @@ vi.mock(import("../../api"), async (original) => ({
   changeState: vi.fn<typeof api.changeState>(),
 }));
 
-HTMLDialogElement.prototype.showModal = vi.fn<() => void>();
-HTMLDialogElement.prototype.close = vi.fn<() => void>();
-
 const ID = "train/1/0/0";
 
 /** Type a note, and share the sample without saving it. */

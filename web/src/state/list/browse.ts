@@ -88,21 +88,21 @@ export class BrowseStore extends Store {
   }
 
   /** Go to the first sample of the list. */
-  readonly goFirst = (list: Listing): void => {
+  goFirst(list: Listing): void {
     const first = idOfRow(list, 0);
     if (first === undefined) void this.#list.need(0);
-    else this.#open(first, list, this.goFirst);
-  };
+    else this.#open(first, list, (now) => this.goFirst(now));
+  }
 
   /** Open a run: on the sample that the person saw last, if the list has it, or on the one that differs most. */
-  readonly goOpening = (list: Listing): void => {
+  goOpening(list: Listing): void {
     const { run, where, sort, descending, discarded } = list.scope;
     const last = lastSample(run);
     const isPlain = where === "" && sort === "index" && !descending && !discarded;
     const sample = last !== undefined && this.#list.places.peek().has(last) ? last : mostDifferent(list);
-    if (isPlain && sample !== undefined) this.#open(sample, list, this.goOpening);
+    if (isPlain && sample !== undefined) this.#open(sample, list, (now) => this.goOpening(now));
     else this.goFirst(list);
-  };
+  }
 
   start(): void {
     this.effect(() => {
@@ -136,7 +136,8 @@ export class BrowseStore extends Store {
     if (!isAnswered || now.key !== list.key || !(isNarrowed || own !== null)) return;
     this.#narrowed = null;
     if (this.session.place.now.peek().sample !== sample || this.#list.isBehind.peek()) return;
-    (own?.open ?? this.goFirst)(now);
+    if (own === null) this.goFirst(now);
+    else own.open(now);
   }
 }
 

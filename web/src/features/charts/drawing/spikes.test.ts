@@ -50,5 +50,6 @@ it("a spike is drawn paler and thinner than the average, which does not jump the
     valToPos: (value: number) => value,
   };
   spikes({ line: "", others: [] } as unknown as Inks, () => [], false)(plot as unknown as uPlot);
+  vi.unstubAllGlobals();
   expect(drawn).toEqual([[0.5, 1]]);
 });
