@@ -1,6 +1,7 @@
 """Sample metrics and tags that are called like columns of the index."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,7 +13,7 @@ from rolloupe.model import CHARTED, COLUMNS, EXPORTED, KNOWN, LISTED
 from rolloupe.query import SampleQuery
 from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run.completion import complete
-from tests.index.support import opened
+from tests.index.support import opened, settled
 from tests.thoroughness import amount
 
 INTERNAL = sorted({*FIXED} - {*KNOWN})
@@ -87,6 +88,17 @@ def test_columns_that_a_person_knows_keep_their_names(run: OpenRun) -> None:
     assert found(run, "reward <= -2 and group = g and index in (2, 3) and uid != u3") == ["u2"]
     assert [point.stats.mean for point in query.series(run, "reward")] == [-1.5]
     assert found(run, sort="reward") == ["u0", "u1", "u2", "u3"]
+
+
+@pytest.mark.parametrize("series", [{}, {"logprobs": [-0.5, -0.25]}])
+def test_a_metric_of_tokens_is_empty_only_in_a_run_without_series(
+    series: dict[str, list[float]], tmp_path: Path
+) -> None:
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        recorder.sample(step=0, group="g", index=0, prompt="?", response="ab", reward=1.0, series=series)
+    with settled(tmp_path / "run", tmp_path / "index") as library:
+        empty = {one.name for one in query.catalogue(library.runs[0], "train").columns if one.is_empty}
+    assert ("derived.max_kl" in empty) == (not series) and "derived.characters" not in empty
 
 
 def test_the_catalogue_offers_metrics_and_tags_that_are_called_like_columns(run: OpenRun) -> None:

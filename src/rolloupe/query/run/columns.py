@@ -96,9 +96,10 @@ def catalogue(run: OpenRun, split: str | None = None) -> Catalogue:
         if info.source == "fixed" and info.name in KNOWN:
             columns[place] = replace(info, label=KNOWN[info.name].label, unit=KNOWN[info.name].unit)
     derived, is_whole = _ranges((stats.derived for stats in step_stats), ()), all(stats.derived for stats in step_stats)
+    has_series = any(stats.series for stats in step_stats)
     for name, metric in METRICS.items():
         info = ColumnInfo(f"{PREFIX}{name}", "number", "derived", *derived.get(name, (None, None)))
-        is_empty = is_whole and name not in derived
+        is_empty = is_whole and name not in derived and not (metric.of_tokens and has_series)  # a later pass
         columns.append(replace(info, label=metric.label, unit=metric.unit, is_empty=is_empty))
     sizes = [round(stats.rows / stats.groups) for stats in step_stats if stats.groups > 0]
     return Catalogue(columns, max(sizes, default=0))
