@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
@@ -22,14 +23,13 @@ root = "admin"
 """
 
 
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TeamProcess]:
+@pytest.fixture
+def team(tmp_path: Path) -> Iterator[TeamProcess]:
     if built() is None:
         pytest.skip("the browser app is not built: make web")
-    folder = tmp_path_factory.mktemp("team")
-    relax_run(folder / "runs" / "first", steps=1)
-    (folder / "access.toml").write_text(ACCESS)
-    with TeamProcess(folder / "runs", folder, access=str(folder / "access.toml")) as server:
+    relax_run(tmp_path / "runs" / "first", steps=1)
+    (tmp_path / "access.toml").write_text(ACCESS)
+    with TeamProcess(tmp_path / "runs", tmp_path, access=str(tmp_path / "access.toml")) as server:
         yield server
 
 
