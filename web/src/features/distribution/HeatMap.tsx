@@ -7,13 +7,13 @@ import { rangesOf, type Values } from "../../lib/distribution/distribution";
 import {
   type Cell,
   cellAt,
+  greatestIn,
   greatestShare,
   neighbourOf,
-  onlyBin,
+  padded,
   samplesAt,
   shadeOf,
   shareAt,
-  topOf,
   wordsAt,
 } from "../../lib/distribution/heatMap";
 import { figure, score } from "../../lib/numbers/numbers";
@@ -36,12 +36,13 @@ interface Props {
   open: (steps: readonly [number, number], values: Values) => void;
 }
 
-export function HeatMap({ title, map, most, colour, current, pointed, point, open }: Props) {
+export function HeatMap({ title, map: given, most, colour, current, pointed, point, open }: Props) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const scheme = useScheme();
   const [at, move] = useState<Cell | null>(null);
+  const map = useMemo(() => padded(given), [given]);
   const bins = map.edges.length - 1;
-  const only = useMemo(() => onlyBin(map), [map]);
+  const top = greatestIn(given, most);
   const greatest = useMemo(() => greatestShare(map), [map]);
   useEffect(() => {
     const context = canvas.current?.getContext("2d") ?? null;
@@ -110,15 +111,13 @@ export function HeatMap({ title, map, most, colour, current, pointed, point, ope
             }}
           />
         )}
-        {only === null ? (
+        {given.edges.length > 2 ? (
           <>
-            <span class={style["high"]}>{score(topOf(map, most))}</span>
+            <span class={style["high"]}>{score(top ?? map.edges.at(-1))}</span>
             <span class={style["low"]}>{score(map.edges[0])}</span>
           </>
         ) : (
-          <span class={style["only"]} style={{ bottom: `${(100 * (only + 0.5)) / bins}%` }}>
-            {score(most ?? map.edges[only])}
-          </span>
+          <span class={style["only"]}>{score(top ?? given.edges[0])}</span>
         )}
       </div>
       <p class={style["steps"]} aria-hidden="true">

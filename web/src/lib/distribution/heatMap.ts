@@ -94,16 +94,10 @@ export const greatestShare = ({ counts }: DistributionReply): number =>
     return all === 0 ? most : Math.max(most, Math.max(...own) / all);
   }, 0);
 
-/** The value at the top of the map: the greatest value if it is known and in the last bin, else the end of that bin. */
-export function topOf({ edges }: DistributionReply, most: number | null): number {
+/** The greatest value if it is known and in the last bin; it may be that of other steps. */
+export function greatestIn({ edges }: DistributionReply, most: number | null): number | null {
   const [from = NaN, to = NaN] = edges.slice(-2);
-  return most !== null && most >= from && most < to ? most : to;
-}
-
-/** The only bin with samples; null if several have some. */
-export function onlyBin({ edges, counts }: DistributionReply): number | null {
-  const [first, ...more] = rangesOf(edges).flatMap((_, bin) => (counts.some((own) => own[bin]) ? [bin] : []));
-  return more.length > 0 ? null : (first ?? null);
+  return most !== null && most >= from && most < to ? most : null;
 }
 
 /** The strength of the colour of a share: small shares remain visible. */

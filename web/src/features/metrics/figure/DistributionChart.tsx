@@ -4,7 +4,7 @@ import { getDistribution } from "../../../api/distributions";
 import type { DistributionReply } from "../../../api/types.gen";
 import { useEffect, useMemo } from "preact/hooks";
 import { filterOf } from "../../../lib/distribution/distribution";
-import { between, padded, withoutOutliers } from "../../../lib/distribution/heatMap";
+import { between, withoutOutliers } from "../../../lib/distribution/heatMap";
 import type { Placed } from "../../../lib/charts/layout";
 import { finite } from "../../../lib/numbers/numbers";
 import { colourOf } from "../../../state/marks";
@@ -49,8 +49,7 @@ export function DistributionChart({ entry, pointed, point, onDrawn }: Props) {
   const whole = loaded.value;
   const [low = null, high = null] = (xOf(asked) === "" ? zoomOf(asked) : null) ?? [];
   const drawn = useMemo(
-    () =>
-      whole && withoutOutliers(padded(between(whole, low === null || high === null ? null : [low, high])), outliers),
+    () => whole && withoutOutliers(between(whole, low === null || high === null ? null : [low, high]), outliers),
     [whole, low, high, outliers],
   );
   const map = drawn?.map ?? null;
