@@ -11,7 +11,7 @@ interface Props {
   edges: readonly number[];
   metrics: readonly MetricAtStep[];
   title: (name: string) => string;
-  /** The values of all metrics. */
+  /** The values that are known of all metrics: they tell whole numbers. */
   drawn: readonly (number | null)[];
   /** The values of the first metric, for the lines at the foot. */
   values: readonly (number | null)[];
@@ -27,9 +27,9 @@ const MOST_VALUES = 4;
 export function Histogram({ edges, metrics, title, drawn, values, link, isSmall = false }: Props) {
   const linkAt = useRoving();
   const ranges = rangesOf(edges);
-  const ends = drawnEdges(edges, drawn);
+  const { ends, areInMiddle } = drawnEdges(edges, drawn);
+  const areAllNamed = areInMiddle && ranges.length <= MOST_VALUES;
   const all: Values = { low: ends[0] ?? 0, high: ends.at(-1) ?? 1 };
-  const areInMiddle = ends !== edges && ranges.length <= MOST_VALUES;
   const most = Math.max(1, ...metrics.flatMap(({ counts }) => counts));
   const across = (value: number): number => (value - all.low) / (all.high - all.low);
   if (metrics.length === 0 || ranges.length === 0) return null;
@@ -82,7 +82,7 @@ export function Histogram({ edges, metrics, title, drawn, values, link, isSmall 
           )}
         </svg>
         <p class={style["axis"]} aria-hidden="true">
-          {areInMiddle ? (
+          {areAllNamed ? (
             ranges.map((_, bin) => (
               <span key={bin} class={style["middle"]}>
                 {score(((ends[bin] ?? 0) + (ends[bin + 1] ?? 0)) / 2)}

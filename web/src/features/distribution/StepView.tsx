@@ -174,7 +174,7 @@ function Plots({ reply, title, isAlone }: PlotsProps) {
         edges={reply.edges}
         metrics={drawn}
         title={title}
-        drawn={series.flatMap(({ values }) => values)}
+        drawn={reply.samples.flatMap(({ values }) => values.map(finite))}
         values={own?.values ?? []}
         link={(name, values) => linkTo(session, reply, { where: filterOf(name, values) })}
       />

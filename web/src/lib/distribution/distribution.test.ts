@@ -26,11 +26,11 @@ describe("distributions", () => {
   });
 
   test("end half a bin beyond whole numbers, and around the only value", () => {
-    expect(drawnEdges([3, 4, 5], [3, 4, null, 3])).toEqual([2.5, 3.5, 4.5]);
-    expect(drawnEdges([0, 1], [0, 0])).toEqual([-0.5, 0.5]);
-    expect(drawnEdges([1, 1.5], [1, 1])).toEqual([0.75, 1.25]);
-    expect(drawnEdges([3, 4, 5], [3, 4.5])).toEqual([3, 4, 5]);
-    expect(drawnEdges([0, 0.5, 1], [0, 0.7])).toEqual([0, 0.5, 1]);
+    expect(drawnEdges([3, 4, 5], [3, 4, null, 3])).toEqual({ ends: [2.5, 3.5, 4.5], areInMiddle: true });
+    expect(drawnEdges([0, 1], [0, 0])).toEqual({ ends: [-0.5, 0.5], areInMiddle: true });
+    expect(drawnEdges([1, 1.5], [1, 1])).toEqual({ ends: [0.75, 1.25], areInMiddle: true });
+    expect(drawnEdges([3, 4, 5], [3, 4.5])).toEqual({ ends: [3, 4, 5], areInMiddle: false });
+    expect(drawnEdges([0, 0.5, 1], [0, 0.7])).toEqual({ ends: [0, 0.5, 1], areInMiddle: false });
   });
 
   test("share an axis if they have one unit and are about as large", () => {

@@ -21,14 +21,18 @@ export const filterOf = (name: string, { low, high }: Values): string =>
 /** A range in words. */
 export const wordsOf = ({ low, high }: Values): string => `${score(low, "")} to ${score(high, "")}`;
 
-/** The edges as they are drawn: whole numbers, and the only value, are in the middle of their bars. */
-export function drawnEdges(edges: readonly number[], given: readonly (number | null)[]): readonly number[] {
+/** The edges as they are drawn. Whole numbers, and the only value, are in the middle of their bars. */
+export function drawnEdges(
+  edges: readonly number[],
+  given: readonly (number | null)[],
+): { ends: readonly number[]; areInMiddle: boolean } {
   const [low = 0, next = low] = edges;
   const values = given.filter((value) => value !== null);
   const [first = low] = values;
   if (edges.length === 2 && values.every((value) => value === first))
-    return [first - (next - low) / 2, first + (next - low) / 2];
-  return next - low === 1 && values.every(Number.isInteger) ? edges.map((edge) => edge - 0.5) : edges;
+    return { ends: [first - (next - low) / 2, first + (next - low) / 2], areInMiddle: true };
+  const areInMiddle = next - low === 1 && values.every(Number.isInteger);
+  return { ends: areInMiddle ? edges.map((edge) => edge - 0.5) : edges, areInMiddle };
 }
 
 const CURVE_POINTS = 64;
