@@ -33,16 +33,16 @@ const COLUMNS = [
   column("derived.max_kl", "derived", true),
 ];
 
-/** The orders that a run with these token series offers, and the words of the whole field. */
-async function offered(series: string[], isOfDiscarded = false, rewards = [0, 1]) {
-  const place = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sort: "reward" } as const;
+/** The orders that a run with these columns offers, and the words of the whole field. */
+async function offered({ isOfDiscarded = false, rewards = [0, 1], columns = COLUMNS, sort = "reward" } = {}) {
+  const place = { ...START, page: "rollouts", run: "r", split: "train", step: 1, sort } as const;
   const session = createSession({ ...place, discarded: isOfDiscarded });
   vi.mocked(api.askColumns).mockResolvedValue({
     run: "r",
     version: "1",
     split: "train",
-    columns: COLUMNS,
-    series,
+    columns,
+    series: ["logprobs"],
     group_size: 2,
   } as never);
   session.columns.start();
@@ -62,13 +62,14 @@ beforeEach(() => {
 
 it("offers no order by a column without values", async () => {
   const always = ["index", " worst first", "length", "reward"];
-  expect((await offered([])).names).toEqual(always);
-  expect((await offered(["logprobs"])).names, "which may still be read").toEqual([...always, "derived.max_kl"]);
-  expect((await offered([], true)).names).toEqual([...always, "discarded"]);
+  expect((await offered()).names).toEqual(always);
+  expect((await offered({ isOfDiscarded: true })).names).toEqual([...always, "discarded"]);
+  const columns = [column("reward", "fixed", true)];
+  expect((await offered({ columns, sort: "index" })).names).toEqual(["index", "length"]);
 });
 
 it("says so if all samples of the list have the same value", async () => {
-  expect((await offered([], false, [0, 0])).words).toContain("all 0");
-  expect((await offered([], false, [0.25, 0.25])).words).toContain("all 0.250");
-  expect((await offered([])).words).not.toContain("all 0");
+  expect((await offered({ rewards: [0, 0] })).words).toContain("all 0");
+  expect((await offered({ rewards: [0.25, 0.25] })).words).toContain("all 0.250");
+  expect((await offered()).words).not.toContain("all 0");
 });

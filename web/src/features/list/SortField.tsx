@@ -46,11 +46,8 @@ export function SortField() {
   const mode = session.list.scope.value?.mode ?? "groups";
   // A run may have hundreds of columns: they load when the pointer comes near.
   const [isNear, setNear] = useState(false);
-  // Metrics of tokens come last, and until then those of a run with tokens are empty.
-  const mayFollow = session.columns.tokenSeries.value.length > 0;
-  const isOffered = ({ name, source, is_empty: isEmpty }: ColumnInfo): boolean =>
-    name === sort ||
-    (name === "discarded" ? session.place.field.discarded.value : !isEmpty || (source === "derived" && mayFollow));
+  const isOffered = ({ name, is_empty: isEmpty }: ColumnInfo): boolean =>
+    name === sort || (name === "discarded" ? session.place.field.discarded.value : !isEmpty);
   const columns = session.columns.all.value.filter(isOffered);
   const first = FIRST.flatMap((name) => columns.find((column) => column.name === name) ?? []);
   const derived = columns.filter(({ source }) => source === "derived");
@@ -79,7 +76,7 @@ export function SortField() {
         }
       >
         <option value="index">By index</option>
-        {session.columns.named("reward") !== null && <option value={WORST_FIRST}>Worst samples first</option>}
+        {first.some(({ name }) => name === "reward") && <option value={WORST_FIRST}>Worst samples first</option>}
         <option value="length">Response length</option>
         {!isDrawn && <option value={sort}>{wordsOf(session, sort)}</option>}
         {first.map((column) => option(session, column))}
