@@ -4,6 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { isEmpty } from "../../lib/marks";
 import { changeSample, changeText, ofSample, sampleMark, storageProblem } from "../../state/marks";
 import { mayWrite } from "../../state/team/people";
+import { useSession } from "../../state/useSession";
 import { Icon } from "../../ui/controls/Icon";
 import { exportOpen } from "../export";
 import { drafts, noteKey, noteOpen } from "./marking";
@@ -99,10 +100,12 @@ function NoteField({
   const draft = useRef(drafts.get(draftOf)).current;
   const [text, setText] = useState(draft ?? note);
   const before = useRef(note).current;
+  const { browse } = useSession();
   const now = useRef({ text, save, isSaved: true });
   now.current = { ...now.current, text, save };
   // Before the next key: text typed right away belongs to the field.
   useLayoutEffect(() => {
+    browse.stay();
     const element = field.current;
     element?.focus();
     element?.setSelectionRange(element.value.length, element.value.length);
@@ -112,7 +115,7 @@ function NoteField({
       drafts.delete(draftOf);
       now.current.save(now.current.text, before);
     };
-  }, [before, draftOf]);
+  }, [before, draftOf, browse]);
   const end = (isSaved: boolean): void => {
     if (text === before) drafts.delete(draftOf);
     else drafts.set(draftOf, text);

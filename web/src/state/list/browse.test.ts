@@ -1,10 +1,17 @@
-import { expect, it } from "vitest";
+import { expect, it, vi } from "vitest";
+import type * as api from "../../api";
 import type { GroupItem } from "../../api/types.gen";
 import { START } from "../../lib/address/address";
 import { settled } from "../../testing/page";
 import { listing } from "../../testing/records";
-import { createSession } from "../session";
+import { changeSample } from "../marks";
+import { createSession, type Session } from "../session";
 import { mostDifferent } from "./browse";
+
+vi.mock(import("../../api"), async (original) => ({
+  ...(await original()),
+  changeState: vi.fn<typeof api.changeState>(async () => new Promise(() => undefined)),
+}));
 
 const group = (name: string, rewards: readonly number[], std: number): GroupItem => ({
   group: name,
@@ -38,8 +45,8 @@ it("opens on the first of several that differ as much, and on none where rewards
   expect(openedOf(group("a", [1, 1], 0))).toBeUndefined();
 });
 
-/** What is open after the list has lost a sample that the page opened, or that the reader chose. */
-async function openAfterLoss(isChosen: boolean): Promise<string | null> {
+/** What is open after the list has lost a sample that the page opened, and that the reader then chose or marked. */
+async function openAfterLoss(touch: (own: Session) => void = () => undefined): Promise<string | null> {
   const own = createSession({ ...START, page: "rollouts", run: "r", split: "train", step: 1 });
   own.list.find = async () => Promise.resolve(true);
   own.browse.start();
@@ -49,10 +56,7 @@ async function openAfterLoss(isChosen: boolean): Promise<string | null> {
   own.list.now.value = before;
   own.browse.goOpening(before);
   expect(own.place.now.peek().sample).toBe("train/1/b/0");
-  if (isChosen) {
-    own.place.go({ sample: "train/1/a/0" });
-    own.place.go({ sample: "train/1/b/0" });
-  }
+  touch(own);
   own.list.now.value = listed(group("a", [0, 0.5], 0.25));
   await settled();
   own.end();
@@ -60,9 +64,15 @@ async function openAfterLoss(isChosen: boolean): Promise<string | null> {
 }
 
 it("opens another sample if the list loses the one that opened by itself, as once its discard is known", async () => {
-  expect(await openAfterLoss(false)).toBe("train/1/a/0");
+  expect(await openAfterLoss()).toBe("train/1/a/0");
 });
 
-it("keeps the sample that the reader chose", async () => {
-  expect(await openAfterLoss(true)).toBe("train/1/b/0");
+it("keeps the sample that the reader chose, writes a note on, or marked", async () => {
+  const choose = ({ place }: Session): void => {
+    place.go({ sample: "train/1/a/0" });
+    place.go({ sample: "train/1/b/0" });
+  };
+  const mark = (): void => void changeSample("r", "train/1/b/0", { bookmarked: true });
+  for (const touch of [choose, ({ browse }: Session) => browse.stay(), mark])
+    expect(await openAfterLoss(touch)).toBe("train/1/b/0");
 });

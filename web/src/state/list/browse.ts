@@ -3,7 +3,9 @@
 import { computed, untracked } from "@preact/signals";
 import type { GroupItem } from "../../api/types.gen";
 import { lastSample } from "../browser/lastSamples";
+import { sampleMark } from "../marks";
 import { Store } from "../store";
+import { isEmpty } from "../../lib/marks";
 import { finite } from "../../lib/numbers/numbers";
 import { groupAt, groupIds, itemAt, type Listing, type ListStore, rowOf } from "./list";
 import { PAGE } from "./pages";
@@ -77,21 +79,26 @@ export class BrowseStore extends Store {
   }
 
   /**
-   * The sample that the page opened by itself, in which list, and how. If the list loses it, as when the index learns
-   * that it was discarded, another one replaces it; a sample that the reader chose stays.
+   * The sample that the page opened by itself, and in which list. If the list loses it, as when the index learns that
+   * it was discarded, another one replaces it; a sample that the reader chose, marked or writes a note on stays.
    */
-  #opened: { sample: string; key: string; open: (list: Listing) => void } | null = null;
+  #opened: { sample: string; key: string } | null = null;
 
-  #open(sample: string, { key }: Listing, open: (list: Listing) => void): void {
-    this.#opened = { sample, key, open };
+  #open(sample: string, { key }: Listing): void {
+    this.#opened = { sample, key };
     this.session.place.go({ sample }, "replace");
+  }
+
+  /** Stay on the open sample, even if the page opened it by itself. */
+  stay(): void {
+    this.#opened = null;
   }
 
   /** Go to the first sample of the list. */
   goFirst(list: Listing): void {
     const first = idOfRow(list, 0);
     if (first === undefined) void this.#list.need(0);
-    else this.#open(first, list, (now) => this.goFirst(now));
+    else this.#open(first, list);
   }
 
   /** Open a run: on the sample that the person saw last, if the list has it, or on the one that differs most. */
@@ -100,7 +107,7 @@ export class BrowseStore extends Store {
     const last = lastSample(run);
     const isPlain = where === "" && sort === "index" && !descending && !discarded;
     const sample = last !== undefined && this.#list.places.peek().has(last) ? last : mostDifferent(list);
-    if (isPlain && sample !== undefined) this.#open(sample, list, (now) => this.goOpening(now));
+    if (isPlain && sample !== undefined) this.#open(sample, list);
     else this.goFirst(list);
   }
 
@@ -132,12 +139,13 @@ export class BrowseStore extends Store {
     if (this.#list.position.peek() !== null || now === null) return;
     if (this.#wish?.sample === sample) this.#wish = null; // the list lacks it
     const isNarrowed = this.#narrowed?.sample === sample && this.#narrowed.where === now.scope.where;
-    const own = this.#opened?.sample === sample && this.#opened.key === now.key ? this.#opened : null;
-    if (!isAnswered || now.key !== list.key || !(isNarrowed || own !== null)) return;
+    const isMarked = !isEmpty(sampleMark(list.scope.run, sample));
+    const isOpened = !isMarked && this.#opened?.sample === sample && this.#opened.key === now.key;
+    if (!isAnswered || now.key !== list.key || !(isNarrowed || isOpened)) return;
     this.#narrowed = null;
     if (this.session.place.now.peek().sample !== sample || this.#list.isBehind.peek()) return;
-    if (own === null) this.goFirst(now);
-    else own.open(now);
+    if (isOpened) this.goOpening(now);
+    else this.goFirst(now);
   }
 }
 

@@ -79,7 +79,7 @@ export function startComplete(session: Session): void {
     const { page, run, sample } = session.place.now.value;
     if (page === "rollouts" && run !== null && sample !== null) rememberSample(run, sample);
   });
-  // A sample that was in the list stays open: it may have been discarded since.
+  // A sample that was in the list does not switch it: it may have been discarded since.
   let current = "";
   session.effect(() => {
     if (session.list.position.value !== null) current = session.place.now.value.sample ?? "";
