@@ -83,6 +83,13 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
   if (item === null) return null;
   const isReport = kind === "html";
   const note = ofSample(item.id, session.sample.now.value?.id ?? "");
+  const lacksNote = (): boolean => of === "sample" && isUnsaved(note);
+  const isKnown = lacksNote();
+  /** Wait for the note. If it fails now, the card says so first; the next press asks for the file without it. */
+  const saveNote = async (): Promise<boolean> => {
+    await allSent(note);
+    return isKnown || !lacksNote();
+  };
   const href = isReport ? reportOf(session, of, contents) : fileOf(session, of, kind, texts === "whole");
   return (
     <div class={style["card"]}>
@@ -129,7 +136,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
           <Segments label="Texts" options={TEXTS} value={texts} choose={setTexts} />
         </div>
       )}
-      {of === "sample" && isUnsaved(note) && (
+      {isKnown && (
         <p role="alert">
           The note on this sample could not be saved, so the file lacks it.{" "}
           <button type="button" class="button" onClick={() => void sendAgain()}>
@@ -138,7 +145,7 @@ function Card({ of, kind: first }: { of: Of; kind: Kind }) {
         </p>
       )}
       <p>
-        <Download class="button first" href={href} autofocus first={async () => allSent(note)} then={close}>
+        <Download class="button first" href={href} autofocus before={saveNote} then={close}>
           Download
         </Download>{" "}
         {of === "sample" && (

@@ -13,6 +13,7 @@ import { Note } from "./SampleMarks";
 vi.mock(import("../../api"), async (original) => ({
   ...(await original()),
   changeState: vi.fn<typeof api.changeState>(),
+  ticketed: vi.fn<typeof api.ticketed>(async () => Promise.resolve(null)),
 }));
 
 const ID = "train/1/0/0";
@@ -29,6 +30,7 @@ async function share(text: string, session: Session): Promise<HTMLElement> {
     </>
   );
   const host = await drawn(page, session);
+  vi.mocked(api.ticketed).mockClear();
   const field = host.querySelector("textarea");
   if (field === null) throw new Error("there is a field");
   field.value = text;
@@ -38,6 +40,11 @@ async function share(text: string, session: Session): Promise<HTMLElement> {
   await settled();
   draw(page, host, session);
   return host;
+}
+
+async function pressDownload(host: HTMLElement): Promise<void> {
+  host.querySelector<HTMLElement>("dialog a[download]")?.click();
+  await settled();
 }
 
 beforeEach(() => {
@@ -53,9 +60,39 @@ it("saves a note that is being written before the sample is shared", async () =>
   expect(host.querySelector("dialog")?.textContent).not.toContain("could not be saved");
 });
 
+it("stays on a sample whose note is open", async () => {
+  const stay = vi.spyOn(session.browse, "stay");
+  await share("", session);
+  expect(stay).toHaveBeenCalled();
+});
+
+it("begins with the focus on Download, which closes the card", async () => {
+  const host = await share("as typed before", session);
+  expect(host.querySelector("dialog a")?.hasAttribute("autofocus")).toBe(true);
+  await pressDownload(host);
+  expect(api.ticketed).toHaveBeenCalledOnce();
+  expect(exportOpen.value).toBeNull();
+});
+
 it("says in the card that a note could not be saved", async () => {
   vi.mocked(api.changeState).mockRejectedValue(new Error("offline"));
   const host = await share("as typed, once more", session);
   expect(isUnsaved(ofSample("r", ID))).toBe(true);
   expect(host.querySelector("[role=alert]")?.textContent).toContain("could not be saved, so the file lacks it");
+});
+
+it("asks for no file while a note fails to be saved; once the card says so, for one without it", async () => {
+  let fail = (): void => undefined;
+  vi.mocked(api.changeState).mockImplementation(
+    async () => new Promise((_, reject) => (fail = () => reject(new Error("offline")))),
+  );
+  const host = await share("as typed, and sent at once", session);
+  await pressDownload(host);
+  fail();
+  await settled();
+  expect(api.ticketed).not.toHaveBeenCalled();
+  expect(host.querySelector("[role=alert]")?.textContent).toContain("could not be saved");
+  await pressDownload(host);
+  expect(api.ticketed).toHaveBeenCalledOnce();
+  expect(exportOpen.value).toBeNull();
 });

@@ -11,19 +11,23 @@ interface Props {
   class?: string;
   /** True if a dialog begins with the focus on it. */
   autofocus?: boolean;
-  /** Runs before the browser asks for the file, which may depend on it. */
-  first?: () => Promise<void>;
+  /** Runs before the browser asks for the file, which may depend on it; false if it should not ask. */
+  before?: () => Promise<boolean>;
   /** Runs once the browser was asked for the file. */
   then?: () => void;
   children: ComponentChildren;
 }
 
-export function Download({ href, class: name, autofocus = false, first, then, children }: Props) {
+export function Download({ href, class: name, autofocus = false, before, then, children }: Props) {
+  const go = async (): Promise<void> => {
+    if ((await before?.()) === false) return;
+    void download(href);
+    then?.();
+  };
   const take = (event: MouseEvent): void => {
     if (event.button > 1) return;
     event.preventDefault();
-    void (first?.() ?? Promise.resolve()).then(async () => download(href));
-    then?.();
+    void go();
   };
   const prepare = async ({ currentTarget: link }: { currentTarget: HTMLAnchorElement }): Promise<void> => {
     link.href = (await ticketed(href)) ?? href;
