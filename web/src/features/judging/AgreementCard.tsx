@@ -125,7 +125,7 @@ function Found({ found, of, close, take }: Shown) {
   );
 }
 
-/** Of a half of a sum: more digits are rounding errors. */
+/** The threshold is the mean of two rewards; further digits are rounding errors. */
 const ROUND_DIGITS = 12;
 
 const rounded = (value: WireNumber): string =>
