@@ -61,8 +61,13 @@ def test_a_behaviour_is_counted(name: str, response: str, expected: float) -> No
 def test_what_users_and_tools_say_in_a_recorded_conversation_is_not_counted() -> None:
     said = {role: f"I give up. As an AI I am the {role}." for role in ("assistant", "user", "tool")}
     messages = [{"role": role, "content": text} for role, text in said.items()]
+    call = {"id": "1", "type": "function", "function": {"name": "transfer_to_human_agents", "arguments": "{}"}}
+    messages += [
+        {"role": "assistant", "content": "to a person", "tool_calls": [call]},
+        {"role": "player", "content": "I'm stuck"},
+    ]
     response = "\n\n".join(said.values())
-    assert [value(name, response, messages=messages) for name in ("gave_up", "refusals")] == [1, 1]
+    assert [value(name, response, messages=messages) for name in ("gave_up", "refusals")] == [3, 1]
 
 
 def test_sentences_of_the_prompt_are_counted() -> None:

@@ -9,7 +9,7 @@ import pytest
 import rolloupe
 from rolloupe.formats import by_name, discover, fields_in
 from rolloupe.formats.reading.peek import MAX_LINE_BYTES
-from rolloupe.model import Problem, Sample, SampleRow
+from rolloupe.model import Locator, Problem, Sample, SampleRow
 from tests.formats.support import items, only_run, rows, samples, write
 
 DATA = Path(__file__).parents[1] / "data" / "generic"
@@ -50,6 +50,7 @@ def test_a_rewrite_is_the_response_only_without_a_better_one(tmp_path: Path, res
         ({"opening": "A plain film, not a loud one", "completion": "A", "reward": 1}, "A plain film, not a loud one"),
         ({"completion": "A", "verdict": "It is not what was asked", "reward": 1}, ""),
         ({"error_text": "It is not what was asked", "completion": "A", "reward": 1}, ""),
+        ({"reasoning": "It is not what was asked", "completion": "A", "reward": 1}, ""),
         ({"opening": "Two words", "completion": "A", "reward": 1}, ""),
     ],
 )
@@ -60,6 +61,15 @@ def test_prose_before_the_response_under_an_unknown_name_is_the_prompt_which_is_
     assert sample.prompt_text == prompt
     taken = "opening is taken as the prompt, and --map prompt=KEY names another"
     assert (taken in only_run(tmp_path / "run").reason) == bool(prompt)
+
+
+def test_the_texts_of_a_line_are_read_without_the_rest(tmp_path: Path) -> None:
+    write(tmp_path / "run" / "data.jsonl", {"prompt": "Q", "response": "A", "reward": 1.0, "logprobs": [-0.5] * 9})
+    run = only_run(tmp_path / "run")
+    reader, (row,) = by_name(run.format), rows(run)
+    (source,) = reader.sources(run)
+    texts = reader.load_texts(run, source, Locator(source=source.name, start=row.start, length=row.length))
+    assert texts is not None and (texts.prompt, texts.response) == ("Q", "A")
 
 
 def test_numbers_are_metrics_short_texts_tags_and_the_rest_is_extra(tmp_path: Path) -> None:

@@ -209,7 +209,7 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "a thought of any length is paid for": (
         "paid_for",
         {"change": thoughts, "members": 8},
-        ("for any length of the thinking, in ",),
+        ("for thinking of any length, in ",),
     ),
     "another script spreads": ("curves", {"change": another_script}, ("Answers in a non-Latin script rose",)),
     "one environment fails": (
@@ -345,7 +345,9 @@ def test_entropy_that_diverges_is_told_with_the_fall(tmp_path: Path) -> None:
 
     run = write(tmp_path / "run", 1, rate=lambda step: up_and_down(step) - 0.3 * (step > 25), metrics=metrics)
     first, *others = brief_of(run, tmp_path / "index").sentences
-    assert "fallen since" in first.text and "half of it by about step 2" in first.text
+    assert (
+        "fallen since" in first.text and "entropy rose from 0.5 to 4, medians of the first and last fifth" in first.text
+    )
     assert not any("ntropy" in one.text for one in others)
 
 

@@ -188,7 +188,7 @@ MORE_RINGS: list[tuple[str, dict[str, Any], list[tuple[str, int, int]]]] = [
     ),
     (
         "kl_spike", {"trainer kl": np.where(STEPS < 40, 0.01, 3.0)},
-        [("The trainer's KL is high since step 40", 40, 59)],
+        [("The trainer's KL has been high since step 40", 40, 59)],
     ),
     (
         "kl_spike", {name: with_values(FLAT + 0.01, _30=9) for name in ("token kl", "trainer kl", "trainer ref/kl")},
@@ -272,13 +272,27 @@ def test_an_evaluation_that_falls_shows_its_wrong_answers() -> None:
     assert (alarm.split, alarm.where) == ("math", "reward < 1")
 
 
-@pytest.mark.parametrize("name", ["eval/acc", "val-core/math/reward/mean@8", "test/arc_challenge", "eval_gsm8k"])
+@pytest.mark.parametrize(
+    "name", ["eval/acc", "val-core/math/reward/mean@8", "test/aime24", "eval_gsm8k", "eval/math500"]
+)
 def test_a_score_that_the_trainer_logs_of_an_evaluation_and_that_falls_is_told(name: str) -> None:
     curves = {"sample reward": UP, f"trainer {name}": 0.6 - 0.3 * UP}
     assert raised("eval_down", curves) == [(f"Reward up, {name} down since step 30", 30, 59)]
 
 
-@pytest.mark.parametrize("name", ["eval/loss", "eval/math/tokens", "train/acc", "eval/speed", "eval/gsm8k_kl", "evals"])
+def test_a_logged_score_that_falls_since_its_best_is_told_though_the_reward_no_longer_rises() -> None:
+    reward = np.minimum(1, 3 * UP)
+    falls = 0.5 + 0.6 * np.minimum(UP, 0.3) - 0.4 * np.maximum(0, UP - 0.3) + 0.005 * noise()
+    curves = {"sample reward": reward, "trainer eval/acc": falls}
+    ((title, first, last),) = raised("eval_down", curves)
+    assert title == f"Reward up, eval/acc down since step {first}" and 17 <= first <= 24 and last == 59
+    assert raised("eval_down", {"sample reward": 1 - UP, "trainer eval/acc": falls}) == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["eval/loss", "eval/math/tokens", "train/acc", "eval/speed", "eval/gsm8k_kl", "evals", "eval/math/error_rate"],
+)
 def test_what_the_trainer_logs_beside_an_evaluation_is_no_score(name: str) -> None:
     assert raised("eval_down", {"sample reward": UP, f"trainer {name}": 0.6 - 0.3 * UP}) == []
 

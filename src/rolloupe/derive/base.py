@@ -12,7 +12,6 @@ from rolloupe import text
 from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts, places_of
 from rolloupe.model import LARGEST, SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
-from rolloupe.text.full_text import verbatim
 from rolloupe.tokens import Floats, Reduced, TokenBatch
 
 Value: TypeAlias = float | None
@@ -55,13 +54,8 @@ class SampleBatch:
 
     @cached_property
     def written(self) -> list[str]:
-        """The responses; of one that is recorded as messages, what the assistant wrote, not users and tools."""
-        return [
-            view.response
-            if view.row.messages is None
-            else "\n\n".join(verbatim(turn) for turn in view.turns if turn.role == "assistant")
-            for view in self.views
-        ]
+        """The responses; of one that is recorded as messages, what the model wrote, not users and tools."""
+        return [view.response if view.row.messages is None else _written(view.turns) for view in self.views]
 
     @cached_property
     def apart(self) -> list[int]:
@@ -77,6 +71,12 @@ class SampleBatch:
     def _blocks(self) -> list[list[TaggedBlock] | None]:
         places = places_of([row.response for row in self.rows])
         return [_blocks_of(row, own) for row, own in zip(self.rows, places, strict=True)]
+
+
+def _written(turns: Sequence[Turn]) -> str:
+    parts = (part for turn in turns if turn.role not in ("user", "tool", "system", "developer") for part in turn.parts)
+    own = (part for part in parts if part.kind != "tool_result")
+    return "\n".join(part.text if part.raw is None else part.raw for part in own)
 
 
 def _blocks_of(row: SampleRow, places: Sequence[int]) -> list[TaggedBlock] | None:
@@ -115,6 +115,11 @@ class DerivedMetric(NamedTuple):
 def of_rows(value: Callable[[SampleRow], Value]) -> Callable[[SampleBatch], list[Value]]:
     """Make the `of_batch` of a metric from a function of one row."""
     return lambda batch: [value(row) for row in batch.rows]
+
+
+def of_texts(value: Callable[[str, SampleRow], Value]) -> Callable[[SampleBatch], list[Value]]:
+    """Make the `of_batch` of a metric from a function of what the model wrote, and of its row."""
+    return lambda batch: [value(text, row) for text, row in zip(batch.written, batch.rows, strict=True)]
 
 
 def of_blocks(value: Callable[[list[TaggedBlock]], float]) -> Callable[[SampleBatch], list[float]]:

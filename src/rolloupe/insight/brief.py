@@ -32,7 +32,7 @@ MOST = 3
 """Sentences of a brief."""
 GAIN = 0.1
 """The least that a finding raised the mean reward by if a brief mentions it, in standard deviations of rewards."""
-PLAIN = 0.4
+PLAIN_RISE = 0.4
 """How much the share of a letter, or of a word that all texts have, rises if a brief mentions it."""
 VERDICTS = {"suspect": "correctness does not rise with it", "unverified": "the samples do not record correctness"}
 """The classes of findings that a brief mentions, the worse one first, and what each says of correctness."""
@@ -93,7 +93,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     if names:
         reward = [sentence for one in reward for sentence in rewards.explained(data, split, names, one)]
     subjects = {_subject(one.sentence.evidence.finding) for one in paid}
-    if is_broken := any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
+    if stands_still := any(one.sentence.kind == "data" for one in reward):  # one number leaves no spread
         subjects.add("without")
     raised = check(RunCurves(run), OWN).raised
     diverged = [one for one in raised if one.rule.name in DIVERGED] if reward and reward[-1].rank == Rank.FALL else []
@@ -102,7 +102,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
         text = f"{text}; {title[:1].lower()}{title[1:]}, {diverged[0].alarm.text}."
         reward[-1] = reward[-1]._replace(sentence=replace(reward[-1].sentence, text=text))
     parts = rewards.part_sentences(data, split, judged)
-    others = [*parts, *_data(data, is_broken=is_broken), *_diverging(data, reward, held_out, found.findings)]
+    others = [*parts, *_data(data, stands_still=stands_still), *_diverging(data, reward, held_out, found.findings)]
     raised = [
         one
         for one in raised
@@ -207,7 +207,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
         text = f"{word} from {shown(early)} to {shown(late)}{unit}{over}."
     else:
-        doubt = f"{windows.luck:.2g}" if is_score else f"{100 * windows.luck:.0f}"
+        doubt = f"{windows.by_chance:.2g}" if is_score else f"{100 * windows.by_chance:.0f}"
         rank, text = Rank.STEADY, f"{change_of(early, late, shown)} (±{doubt})"
     sentence = BriefSentence(
         text=f"{named(summary.split.removeprefix('eval/'))} {text}", kind="held_out", steps=(begin, known[-1].step),
@@ -224,7 +224,7 @@ def _paid_for(split: str, found: Sequence[Finding], least: float) -> Iterator[Ra
     kinds = [*VERDICTS]
     paid = [one for one in found if one.kind in kinds and one.effect > 0 and _spreads(one) and _gain(one) >= least]
     suspects = [one for one in paid if says_something(one.phrase)]
-    suspects = suspects or [one for one in paid if one.last - one.first >= PLAIN]
+    suspects = suspects or [one for one in paid if one.last - one.first >= PLAIN_RISE]
     for finding in sorted(suspects, key=lambda one: (kinds.index(one.kind), -_gain(one)))[:1]:
         rank = Rank.SUSPECT if finding.kind == "suspect" else Rank.UNVERIFIED
         verdict = VERDICTS[finding.kind]
@@ -282,12 +282,12 @@ def _paid(finding: Finding) -> str:
     return f"{finding.effect:+.2g} reward".replace("-", "−")
 
 
-def _data(data: LintData, *, is_broken: bool) -> Iterator[Ranked]:
+def _data(data: LintData, *, stands_still: bool) -> Iterator[Ranked]:
     """Yield the worst about samples; of a grader that stood still, nothing about labels, which would say the same."""
     found = broken_rules(data)
     common = {one.rule for one in found.broken if one.count >= SHARE * found.samples}
     shown = [one for one in found.broken if one.is_certain or one.rule in LABELS | ALIKE | (LOOKS & common)]
-    shown = [one for one in shown if not (is_broken and one.rule in LABELS)]
+    shown = [one for one in shown if one.rule not in LABELS or not stands_still]
     shown = [one for one in shown if one.rule != TRIFLE or one.count > MANY * found.samples]
     for rank, broken in sorted(((_rank_of(one, found), one) for one in shown), key=itemgetter(0))[:1]:
         evidence, text = Evidence(page="findings", finding=broken.rule, samples=broken.samples), broken.text
@@ -305,7 +305,7 @@ def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:
 
 
 def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:
-    """Yield two causes, two errors in the curves and the first hint, with others that begin at the same step.
+    """Yield two causes, two errors in the curves and the first hint.
 
     `is_first` if nothing else comes before a hint; `has_fallen` if there is a fall that the causes may explain.
     """
@@ -317,15 +317,13 @@ def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> It
     cause = Rank.CAUSE if has_fallen else Rank.UNVERIFIED
     hint = Rank.HINT if is_first else Rank.REST
     errors = sorted(errors, key=lambda one: one.rule.name == "eval_down")[:2]
-    together = [one.alarm.title for one in hints[1:] if one.alarm.first_step == hints[0].alarm.first_step]
-    also = "".join(f"; {title[:1].lower()}{title[1:]}" for title in together)
-    ranked = ((cause, causes[:2], ""), (Rank.ERROR, errors, ""), (hint, hints[:1], also))
-    for rank, alarm, more in ((rank, one.alarm, more) for rank, several, more in ranked for one in several):
+    ranked = ((cause, causes[:2]), (Rank.ERROR, errors), (hint, hints[:1]))
+    for rank, alarm in ((rank, one.alarm) for rank, several in ranked for one in several):
         evidence = Evidence(
             page="metrics" if alarm.curves else "rollouts", split=alarm.split, where=alarm.where, sort=alarm.sort,
             descending=alarm.descending, discarded=alarm.discarded, curve=next(iter(alarm.curves), None),
         )  # fmt: skip
-        text, steps = f"{alarm.title}: {alarm.text}{more}.", (alarm.first_step, alarm.last_step)
+        text, steps = f"{alarm.title}: {alarm.text}.", (alarm.first_step, alarm.last_step)
         yield Ranked(rank, BriefSentence(text=text, kind="curves", steps=steps, evidence=evidence))
 
 

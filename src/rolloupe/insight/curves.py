@@ -91,7 +91,7 @@ class Windows(NamedTuple):
         return float(self.means[0]), float(self.means[-1])
 
     @property
-    def luck(self) -> float:
+    def by_chance(self) -> float:
         """How far the ends may be apart by chance."""
         return PERHAPS * self.error
 

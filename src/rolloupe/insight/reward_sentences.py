@@ -228,7 +228,7 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
         best_at = f"; it was best at step {peak}" if way > 0 else ""
         text = f"The reward {word} from {figure(early)} to {figure(late)}{windows.over}{best_at}."
     else:
-        doubt = f"±{windows.luck:.2g} by chance{windows.over}" if windows.is_noisy else "always the same"
+        doubt = f"±{windows.by_chance:.2g} by chance{windows.over}" if windows.is_noisy else "always the same"
         perhaps = {0: "shows no clear change", 1: "may have risen", -1: "may have fallen"}[windows.perhaps]
         text = f"The reward {perhaps} over {len(known)} steps: {change_of(early, late)}, {doubt}."
     return Ranked(rank, BriefSentence(text=text, kind="reward", steps=(first, last), evidence=evidence), way)

@@ -44,11 +44,7 @@ class Running:
     """A search of several runs, one after another."""
 
     def __init__(
-        self,
-        searches: Sequence[tuple[OpenRun, Search]],
-        notes: Sequence[str],
-        stop: threading.Event,
-        person: str = "",
+        self, searches: Sequence[tuple[OpenRun, Search]], notes: Sequence[str], stop: threading.Event, person: str = ""
     ) -> None:
         self.id = secrets.token_hex(8)
         self.person = person

@@ -185,11 +185,7 @@ FINDING_KEYS = (
     _choice(FINDINGS, "Open one of its samples", "Enter open a sample"),
     *_ends(FINDINGS),
 )
-SEARCH_KEYS = (
-    *_rows(SEARCH, "Sample"),
-    _choice(SEARCH, "Open the sample", "Enter open"),
-    *_ends(SEARCH),
-)
+SEARCH_KEYS = (*_rows(SEARCH, "Sample"), _choice(SEARCH, "Open the sample", "Enter open"), *_ends(SEARCH))
 HELP_KEYS = (
     *_scrolling(HELP, foot="↑/↓ j/k scroll"),
     KeyHelp(("escape", "q", "question_mark", "enter"), "back", "Close", HELP, "Esc close"),

@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 import rolloupe
-from rolloupe import query
 from rolloupe.insight.findings import Finding, RunFindings, findings, search
-from rolloupe.query.run_features import sample_words
+from rolloupe.query import run_features
 from tests.index.support import opened
 from tests.insight.findings.planted import HACKS, Plan, write_run
 
@@ -29,12 +28,12 @@ def findings_of(folder: Path, plan: Plan, **asked: object) -> RunFindings:
 def with_and_without_behaviours(folder: Path, plan: Plan) -> tuple[RunFindings, RunFindings]:
     """Write a run, and look for findings: as people do, and among phrases alone."""
     write_run(folder / "run", plan)
-    words = sample_words
+    words = run_features.sample_words
     with opened(folder / "run", folder / "index") as library, pytest.MonkeyPatch.context() as patch:
         run = library.runs[0]
         assert run.wait_all(600)
         every = findings(run)
-        patch.setattr(query, "sample_words", lambda *asked: words(*asked)._replace(behaviours={}))
+        patch.setattr(run_features, "sample_words", lambda *asked: words(*asked)._replace(behaviours={}))
         patch.setattr(search, "VERSION", -1)
         return every, findings(run)
 

@@ -1522,7 +1522,7 @@ export interface Finding {
   pattern: string;
   /** A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds. */
   where: string;
-  /** The reward over siblings without it; of a length, or of what nearly all samples have, for each doubling. */
+  /** The reward over siblings without it; of an amount that nearly all samples have, for each doubling. */
   effect: number;
   z: number;
   /** The same effect on correctness; None if the run has no such metric. */

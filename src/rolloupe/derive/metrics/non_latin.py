@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from rolloupe.derive.base import DerivedMetric, of_rows
+from rolloupe.derive.base import DerivedMetric, of_texts
 from rolloupe.model import SampleRow
 
 LATIN = (
@@ -28,10 +28,10 @@ def _classes() -> NDArray[np.uint8]:
     return classes
 
 
-def _of_row(row: SampleRow) -> float:
-    if row.response.isascii():
+def _of_text(text: str, _: SampleRow) -> float:
+    if text.isascii():
         return 0.0
-    points = np.frombuffer(row.response.encode("utf-32-le", "replace"), np.uint32)
+    points = np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32)
     classes = _classes().take(points, mode="clip")
     if points.max() >= BEYOND:
         beyond = points >= BEYOND
@@ -41,6 +41,6 @@ def _of_row(row: SampleRow) -> float:
 
 
 METRIC = DerivedMetric(
-    "non_latin", 1, "Non-Latin letters", of_batch=of_rows(_of_row), behaviour="another script than Latin",
+    "non_latin", 2, "Non-Latin letters", of_batch=of_texts(_of_text), behaviour="another script than Latin",
     pattern=r"[^\P{L}\p{Latin}]+",
 )  # fmt: skip

@@ -6,7 +6,7 @@ many of any other language. Texts in other languages, formulas and single words 
 
 from functools import lru_cache
 
-from rolloupe.derive.base import DerivedMetric, Value, of_rows
+from rolloupe.derive.base import DerivedMetric, Value, of_texts
 from rolloupe.model import SampleRow
 
 _FREQUENT = [
@@ -35,10 +35,10 @@ def _language(text: str) -> int | None:
     return counts.index(most) if most >= max(LEAST, 2 * second) else None
 
 
-def _of_row(row: SampleRow) -> Value:
+def _of_text(text: str, row: SampleRow) -> Value:
     question = _language(row.prompt[row.question :][-LAST_CHARS:])
-    response = None if question is None else _language(row.response[-LAST_CHARS:])
+    response = None if question is None else _language(text[-LAST_CHARS:])
     return None if response is None else float(response != question)
 
 
-METRIC = DerivedMetric("other_language", 2, "Another language than the question", of_batch=of_rows(_of_row))
+METRIC = DerivedMetric("other_language", 3, "Another language than the question", of_batch=of_texts(_of_text))

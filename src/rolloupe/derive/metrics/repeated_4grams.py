@@ -33,7 +33,7 @@ _WORD_BYTES = np.repeat(np.array([2**64 - 1, 2**24 - 1, 2**32 - 1], np.uint64), 
 
 def _of_batch(batch: SampleBatch) -> NDArray[np.float64]:
     shares = np.full(len(batch), np.nan)
-    tails = [_tail(row.response) for row in batch.rows]
+    tails = [*map(_tail, batch.written)]
     sizes = np.cumsum([len(tail) + 1 for tail in tails])
     first = 0
     while first < len(tails):
@@ -102,4 +102,4 @@ def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint32]:
     return (total >> _HALF).astype(np.uint32)
 
 
-METRIC = DerivedMetric("repeated_4grams", 1, "Repeated 4-grams", of_batch=_of_batch)
+METRIC = DerivedMetric("repeated_4grams", 2, "Repeated 4-grams", of_batch=_of_batch)

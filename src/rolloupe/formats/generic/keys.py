@@ -104,7 +104,9 @@ _REWARDS = frozenset(("reward", "rewards", "score", "scores"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
 NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
            "status reason key role env dataset task system error feedback reference judge note".split()}  # fmt: skip
-"""Words of names of texts that are neither a prompt nor a response."""
+_NO_PROMPT = NO_TEXT | {*"reasoning thinking thought thoughts think rationale explanation critique rubric comment plan "
+                         "analysis output chosen rejected baseline stdout stderr log".split()}  # fmt: skip
+"""Words of names of texts that are neither prompt nor response; and of texts before a response that are no prompt."""
 _WEAK_ROLES = ("truncated", "split", "weak_response", "weak_messages", "weak_score", "weak_step", "weak_group", "short")
 _words = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _no_letter = re.compile(r"[^a-z0-9]")
@@ -421,7 +423,9 @@ def candidates(keys: Names) -> NamedKeys:
     if by_role["response"] and not by_role["prompt"]:
         known = {*chain.from_iterable(by_role.values())}
         before = takewhile(lambda key: key not in by_role["response"], keys)
-        by_role["weak_prompt"] = tuple(key for key in before if key not in known and NO_TEXT.isdisjoint(words_of(key)))
+        by_role["weak_prompt"] = tuple(
+            key for key in before if key not in known and _NO_PROMPT.isdisjoint(words_of(key))
+        )
     counted = ((what, _keys_called(f"{what}_tokens", plain)) for what in ("prompt", "response", "total"))
     counts = {what: names for what, names in counted if names}
     return NamedKeys({role: names for role, names in by_role.items() if names}, counts)

@@ -193,8 +193,11 @@ class JsonlFormat(RecordFormat):
         sample.notes += line_reader.replacements(data)
         return sample
 
+    def _record_and_row(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow]:
+        return self._read(run, source, locator)[1:]
+
     def record_at(self, run: RunInfo, source: Source, locator: Locator) -> tuple[Record, SampleRow] | None:
-        _, record, row = self._read(run, source, locator)
+        record, row = self._record_and_row(run, source, locator)
         return self.own_record(record, row), row
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:

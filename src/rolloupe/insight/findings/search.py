@@ -33,7 +33,6 @@ COINCIDE = 0.8
 """Two features with a higher correlation of presence among siblings are one, however often each occurs."""
 
 LEAST_WORDS = 2
-MOST_HAVE = 0.9
 
 
 class SeenFinding(NamedTuple):
@@ -186,9 +185,8 @@ def sentence_of(kind: FindingClass, title: str, behaviour: str, effect: float, t
 
 
 def is_by_doubling(behaviour: str, trend: Trend) -> bool:
-    """Return whether an effect is that of twice the amount: of what nearly all samples have, of lengths most."""
-    unit = METRICS[behaviour].unit if behaviour else "uses"
-    return bool(unit) and min(trend.first, trend.last) >= (MOST_HAVE if unit == "characters" else NEARLY_ALL)
+    """Return whether an effect is that of twice the amount: of what nearly all samples have."""
+    return trend.is_common and bool(METRICS[behaviour].unit if behaviour else "uses")
 
 
 def _common(trend: Trend, unit: str) -> str:
@@ -236,7 +234,7 @@ def note_of(run: RunFindings, *, is_alone: bool, is_text: bool) -> str:
     )
 
 
-VERSION = 13
+VERSION = 14
 """Raise it when the same samples lead to other findings."""
 
 FOLDER = "findings"
@@ -401,7 +399,7 @@ class _Search:
         effect = float(centred @ of.rewards) / own if own else 0.0
         wording, title = self._wordings.get(feature.number, Wording()), self._title(feature.number)
         if behaviour and METRICS[behaviour].unit == "characters" and not is_by_doubling(behaviour, trend):
-            title = f"any {title}"
+            title = f"{title.rpartition(' ')[2]} of any length"
         also = [self._title(number) for number in feature.also]
         much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0  # if nearly all samples have it
         return Finding(

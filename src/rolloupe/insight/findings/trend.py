@@ -73,7 +73,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     where: str = ""
     """A filter that lists the samples with much of a behaviour; empty for a phrase, which a search finds."""
     effect: float
-    """The reward over siblings without it; of a length, or of what nearly all samples have, for each doubling."""
+    """The reward over siblings without it; of an amount that nearly all samples have, for each doubling."""
     z: float
     correctness: float | None = None
     """The same effect on correctness; None if the run has no such metric."""

@@ -44,7 +44,7 @@ def advantage_order(data: LintData) -> Breach | None:
         raise NotChecked(NO_LAW)
     bad = groups.follow & groups.differ & groups.moves & (groups.correlation < -LEAST_CORRELATION)
     of = f"{counted(int((groups.follow & groups.differ).sum()), 'group')} whose rewards differ"
-    text = f"In {int(bad.sum()):,} of {of} a worse reward has a better advantage: its sign is wrong"
+    text = f"In {int(bad.sum()):,} of {of} a worse reward has a better advantage"
     return breach(groups.members(bad), f"{text}: {{n}}.")
 
 
@@ -124,10 +124,11 @@ def one_prompt(data: LintData) -> Breach | None:
     before = float((early == prompts[bad][0]).mean()) if len(early) and bad.any() else 0.0
     if share < max(MOST_OF_PROMPTS, 2 * before) or not 0 < others * (1 - share) * TIMES_NEXT <= share:
         return None
-    (id_,) = data.arrays.ids(data.run, own[bad][:1].tolist())
-    prompt = " ".join(query.sample(data.run, SampleKey.parse(id_)).prompt_text.split())
-    text = f"One prompt makes up {share:.0%} of the samples of {steps}: {quoted(prompt) if prompt else 'an empty one'}."
-    return Breach(text, int(bad.sum()), own[bad])
+    shown = [
+        sample.prompt_text for _, sample in whole_samples(data.run, data.arrays, own[bad][:1].tolist(), MOST_BYTES)
+    ]
+    prompt = f": {quoted(' '.join(shown[0].split())) or 'an empty one'}" if shown else ""
+    return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}{prompt}.", int(bad.sum()), own[bad])
 
 
 KNOWN, LEAST_KNOWN = 0.1, 10
@@ -199,9 +200,8 @@ def disputed_labels(data: LintData) -> Breach | None:
     bad = [group for group, given in answers.items() if _is_disputed(given)]
     if len(bad) < LEAST_DISPUTED or len(bad) / len(answers) * is_worst.sum() < DISPUTED * groups:
         return None
-    pairs = [pair for group in bad for pair in answers[group]]
-    most = Counter(pair[1] for pair in pairs).most_common(1)[0][1]
-    if most > AGREED * len(pairs) and len({pair[0] for pair in pairs}) > 1:
+    given = Counter(answer for group in bad for _, answer in answers[group])
+    if given.most_common(1)[0][1] > AGREED * given.total():
         return None  # one answer to everything says nothing about labels
     places = np.flatnonzero(np.isin(grouping.numbers, bad))
     where = f"In {len(bad)} of {counted(len(answers), 'group')} read whose rewards are all {lowest:.3g}"

@@ -111,8 +111,8 @@ MAX_ANSWER_BYTES = 2**20
 MOST_LATE = 50
 """A grader that runs out of time on this many samples in a row hangs, and grades no more."""
 
-ENVIRONMENT = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-"""The environment of a grader: nothing of the person's, and one thread for numerical libraries."""
+ENVIRONMENT = {"PATH": os.defpath, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+"""The environment of a grader: nothing of the person's, one thread for numerical libraries, no bytecode beside it."""
 
 
 class _Ready(msgspec.Struct, frozen=True):
@@ -227,7 +227,7 @@ class GraderProcess:
                 "limit_s": self._limits.seconds, "memory_bytes": self._limits.memory_bytes,
             }  # fmt: skip
             try:
-                self._child = subprocess.Popen(  # -B: no bytecode beside the grader, by its own workers neither
+                self._child = subprocess.Popen(
                     [self._grader.python, "-IB", str(CHILD), json.dumps(options)],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                     env=ENVIRONMENT, start_new_session=True,

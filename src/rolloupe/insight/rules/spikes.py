@@ -84,9 +84,6 @@ RECORD = 2.0
 ROUNDING = 1.01
 """The margin of a filter: more than the rounding of its digits."""
 
-LASTING = 5
-"""A spike of so many values is no spike but a new height, if the curve ends with it."""
-
 EVEN = 0.05
 """The least deviation of logarithms: even a curve without noise may move by this much."""
 
@@ -183,8 +180,10 @@ class SpikeRule(NamedTuple):
         points, usual = spike
         first, last, worst = int(points.steps[0]), int(points.steps[-1]), float(points.values.max())
         steps = f"step {first}" if first == last else f"steps {first} to {last}"
-        is_lasting = last == end and len(points) >= LASTING
-        title = f"{whose(self.noun, name)} {f'is high since step {first}' if is_lasting else f'spikes at {steps}'}"
+        is_lasting = len(points) == WINDOW or (last == end and len(points) >= LEAST)
+        title = (
+            f"{whose(self.noun, name)} {f'has been high since step {first}' if is_lasting else f'spikes at {steps}'}"
+        )
         text = f"{said_of(name)} is {worst:.3g}, {worst / usual:.3g} times the median before"
         where = self._where(source, first, last)
         alarm = Alarm(title, text, first, last, where=where, sort=self.sort, curves=(name,))

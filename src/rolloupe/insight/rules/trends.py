@@ -53,10 +53,9 @@ def entropy_explosion(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """
     name, entropy, early, late = _entropy(source)
     if late > max(ENTROPY_TIMES * early, early + ENTROPY_MORE):
-        half = entropy.windows().halfway(early, late)
         yield curves.Alarm(
             f"Entropy rose from {early:.3g} to {late:.3g}",
-            f"medians of the first and the last fifth of the steps, half of it by {half}",
+            f"medians of the first and last fifth of the steps, half of it by {entropy.windows().halfway(early, late)}",
             *entropy.late_steps(), sort=OF_SAMPLES, curves=(name,),
         )  # fmt: skip
 
@@ -66,16 +65,17 @@ RISE, FALL, SCORES, FEWEST, SHOWN = 0.5, -0.75, 16, 8, 5
 DROP, LOST, CHANCE = 0.02, 0.1, 0.01
 EVALS = set("eval evals evaluation test val valid validation heldout held".split())
 GOOD = set("acc accuracy correct score scores reward pass passed success solved resolved win exact f1 rougel".split())
-GOOD.update("aime arc bbh gpqa gsm8k hellaswag humaneval ifeval livecodebench math mbpp mmlu truthfulqa".split())
+BENCHMARKS = set("aime amc arc bbh gpqa gsm8k hellaswag humaneval ifeval livecodebench math mbpp mmlu".split())
 OTHER = set("std min loss len length tokens clip truncated ratio ref kl entropy time turns num count".split())
-"""Words of the names of scores that a trainer logs of an evaluation: the first, one of the others, none of them."""
+"""Words of the names of scores that a trainer logs of an evaluation: the first, and any other or the last, and none."""
 
 
 @curves.rule("Reward up while an evaluation is down")
 def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     """Over the second half of {SCORES} scores or more the rank correlation of the reward with the step is above
     {RISE:g}, that of the score below {FALL:g}, and the score lost more than {DROP:g}. Of scores that the trainer logs,
-    {FEWEST} or more, all count if they are fewer; they lost {LOST:.0%} or more, by chance in {CHANCE:.0%} of runs.
+    {FEWEST} or more, all count if they are fewer; they lost {LOST:.0%} or more, by chance in {CHANCE:.0%} of runs, or
+    clearly fell since their best while the reward rose and did not fall.
     """
     reward = curves.enough(source.curve("sample", "reward", "mean"), 1, "rewards")
     sampled = {name: source.curve("eval", "", "score", name) for name in source.names("eval")}
@@ -98,7 +98,11 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
         scale, third = curves.scale_of(late.values), len(late) // 3
         drop = scale * float(np.mean(late.values[:third] / scale) - np.mean(late.values[-third:] / scale))
         is_down = drop > least and rank_correlation(late) < min(FALL, lucky)
-        if is_down and len(paid) >= FEWEST and rank_correlation(paid) > RISE:
+        is_up, whole = len(paid) >= FEWEST and rank_correlation(paid) > RISE, score.windows()
+        if is_logged and not (is_down and is_up) and whole.has_fallen and not reward.windows().has_fallen:
+            first, drop, paid = whole.best_step, whole.best - whole.ends[1], reward
+            is_down, is_up = drop > least, reward.windows().change > 0
+        if is_down and is_up:
             yield curves.Alarm(
                 f"Reward up, {name} down since step {first}",
                 f"reward {paid.late() - paid.early():+.3g}, {name} {-drop:+.3g}".replace("-", "−"),
@@ -111,7 +115,8 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
 
 def _is_score(name: str) -> bool:
     first, *words = re.split(r"[^a-z0-9]+", name.lower())
-    return first in EVALS and not GOOD.isdisjoint(words) and OTHER.isdisjoint(words)
+    is_score = not GOOD.isdisjoint(words) or "".join(words[-1:]).rstrip("0123456789") in BENCHMARKS
+    return first in EVALS and is_score and OTHER.isdisjoint(words)
 
 
 def rank_correlation(history: curves.History) -> float:

@@ -80,11 +80,7 @@ class _Read(NamedTuple):
 
 
 def compared(
-    run: OpenRun,
-    key: SampleKey,
-    against: SampleKey | None = None,
-    only: Sequence[SampleKey] = (),
-    mask: Mask = NO_MASK,
+    run: OpenRun, key: SampleKey, against: SampleKey | None = None, only: Sequence[SampleKey] = (), mask: Mask = NO_MASK
 ) -> Compared:
     """Read the members of a sample's group, `MOST` around it or those of `only`, and compare them.
 

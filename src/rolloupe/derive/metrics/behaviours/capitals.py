@@ -12,7 +12,7 @@ _MATCHER = Matcher(
 
 
 def _of_batch(batch: SampleBatch) -> Floats:
-    texts = [row.response for row in batch.rows]
+    texts = batch.written
     shares = _MATCHER.lengths(texts)
     for number in np.flatnonzero(shares).tolist():
         shares[number] /= sum(map(str.isalpha, texts[number]))
@@ -20,6 +20,6 @@ def _of_batch(batch: SampleBatch) -> Floats:
 
 
 METRIC = DerivedMetric(
-    "capitals", 1, "Capitals", of_batch=_of_batch,
+    "capitals", 2, "Capitals", of_batch=_of_batch,
     behaviour="shouting in capitals", pattern=_MATCHER.expression,
 )  # fmt: skip
