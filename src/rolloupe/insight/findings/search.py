@@ -33,6 +33,7 @@ COINCIDE = 0.8
 """Two features with a higher correlation of presence among siblings are one, however often each occurs."""
 
 LEAST_WORDS = 2
+LENGTH_OF = "length of the "
 
 
 class SeenFinding(NamedTuple):
@@ -398,8 +399,8 @@ class _Search:
         own = float(centred @ centred)
         effect = float(centred @ of.rewards) / own if own else 0.0
         wording, title = self._wordings.get(feature.number, Wording()), self._title(feature.number)
-        if behaviour and METRICS[behaviour].unit == "characters" and not is_by_doubling(behaviour, trend):
-            title = f"{title.rpartition(' ')[2]} of any length"
+        if behaviour and title.startswith(LENGTH_OF) and not is_by_doubling(behaviour, trend):
+            title = f"{title.removeprefix(LENGTH_OF)} of any length"
         also = [self._title(number) for number in feature.also]
         much = 2 ** float(np.median(x)) - 1 if trend.is_common else 0.0  # if nearly all samples have it
         return Finding(

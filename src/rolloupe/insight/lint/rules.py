@@ -124,10 +124,8 @@ def one_prompt(data: LintData) -> Breach | None:
     before = float((early == prompts[bad][0]).mean()) if len(early) and bad.any() else 0.0
     if share < max(MOST_OF_PROMPTS, 2 * before) or not 0 < others * (1 - share) * TIMES_NEXT <= share:
         return None
-    shown = [
-        sample.prompt_text for _, sample in whole_samples(data.run, data.arrays, own[bad][:1].tolist(), MOST_BYTES)
-    ]
-    prompt = f": {quoted(' '.join(shown[0].split())) or 'an empty one'}" if shown else ""
+    read = whole_samples(data.run, data.arrays, own[bad][:1].tolist(), MOST_BYTES)
+    prompt = "".join(f": {quoted(' '.join(sample.prompt_text.split()))}" for _, sample in read)
     return Breach(f"One prompt makes up {share:.0%} of the samples of {steps}{prompt}.", int(bad.sum()), own[bad])
 
 

@@ -83,7 +83,7 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     scores = {name: curve.finite() for name, curve in (logged | sampled).items() if curve is not None}
     if not scores:
         raise curves.NotChecked("the run has no evaluation")
-    short = []
+    has_risen, short = reward.windows().change > 0 and not reward.windows().has_fallen, []
     for name, score in scores.items():
         is_logged = name not in sampled
         fewest = FEWEST if is_logged else SCORES
@@ -98,11 +98,11 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
         scale, third = curves.scale_of(late.values), len(late) // 3
         drop = scale * float(np.mean(late.values[:third] / scale) - np.mean(late.values[-third:] / scale))
         is_down = drop > least and rank_correlation(late) < min(FALL, lucky)
-        is_up, whole = len(paid) >= FEWEST and rank_correlation(paid) > RISE, score.windows()
-        if is_logged and not (is_down and is_up) and whole.has_fallen and not reward.windows().has_fallen:
+        is_told = is_down and len(paid) >= FEWEST and rank_correlation(paid) > RISE
+        if is_logged and has_risen and not is_told and (whole := score.windows()).has_fallen:
             first, drop, paid = whole.best_step, whole.best - whole.ends[1], reward
-            is_down, is_up = drop > least, reward.windows().change > 0
-        if is_down and is_up:
+            is_told = drop > least
+        if is_told:
             yield curves.Alarm(
                 f"Reward up, {name} down since step {first}",
                 f"reward {paid.late() - paid.early():+.3g}, {name} {-drop:+.3g}".replace("-", "−"),
