@@ -42,7 +42,7 @@ _NUMBER = np.uint64(0x2545F4914F6CDD1D)  # the hash of every number
 _MASKS = np.array([(1 << (8 * n)) - 1 for n in range(9)], np.uint64)
 """The mask of the low bytes of a little-endian number, by their count."""
 
-_IN_TAG = np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz0123456789_|/-"))
+_ENDS_TAG = ~np.isin(np.arange(256), list(b"abcdefghijklmnopqrstuvwxyz0123456789_|/-"))
 
 MAX_WORDS = 5
 SAMPLE_BITS = 12  # a hash has 52 bits: among a million phrases, two share a hash in one run of ten thousand
@@ -99,10 +99,9 @@ def words_of(data: Bytes, offsets: Places) -> Words:
     bounds[slashes[classes[slashes + 1] == LETTER] + 1] = False  # the letters behind it belong to its word
     at = np.flatnonzero(bounds)
     at = _without_tag_insides(padded, at)
-    begins = classes[at] != SPACE
-    begins[-1:] = False  # the end of the data
-    starts, stops = at[begins], at[1:][begins[:-1]]
-    texts = np.searchsorted(offsets, starts, "right") - 1
+    begins = np.flatnonzero(classes.take(at[:-1]) != SPACE)  # the last is the end of the data
+    starts, stops = at.take(begins), at.take(begins + 1)
+    texts = np.repeat(np.arange(len(offsets) - 1), np.diff(np.searchsorted(starts, offsets)))
     return Words(starts, stops, _hashes(padded, classes, starts, stops), texts)
 
 
@@ -134,26 +133,27 @@ def _without_tag_insides(data: Bytes, at: Places) -> Places:
     angles = at[data[at] == ord("<")]
     if not len(angles):
         return at
-    outside = np.flatnonzero(~_IN_TAG[data])
+    outside = np.flatnonzero(_ENDS_TAG.take(data))
     ends = outside[np.searchsorted(outside, angles + 1)]
     is_tag = (data[ends] == ord(">")) & (ends - angles > 1) & (ends - angles <= MAX_TAG)
     first, last = np.searchsorted(at, angles[is_tag], "right"), np.searchsorted(at, ends[is_tag], "right")
-    inside = np.zeros(len(at) + 1, np.int32)
-    np.add.at(inside, first, 1)
-    np.add.at(inside, last, -1)
-    kept: Places = at[np.cumsum(inside[:-1]) == 0]
+    inside = np.zeros(len(at) + 1, np.int8)
+    inside[first] += 1
+    inside[last] -= 1
+    kept: Places = at[np.cumsum(inside[:-1], dtype=np.int8) == 0]
     return kept
 
 
 def _hashes(data: Bytes, classes: Bytes, starts: Places, stops: Places) -> Hashes:
     """A hash of the first eight bytes, the last eight, and the length: two long words rarely agree in all three."""
-    own = classes[starts]
-    is_mark = (own == MARK) & (classes[stops - 1] == MARK) & (data[starts] == data[stops - 1])
-    lengths = np.where(is_mark, 1, stops - starts)
+    own, lengths = classes.take(starts), stops - starts
+    marks = np.flatnonzero(own == MARK)
+    ends = stops[marks] - 1
+    lengths[marks[(classes[ends] == MARK) & (data[starts[marks]] == data[ends])]] = 1
     numbers = np.ndarray((len(data) - 7,), "<u8", data, strides=(1,))
-    masks = _MASKS.take(np.minimum(lengths, 8))
-    first = numbers.take(starts) & masks
-    last = numbers.take(starts + np.maximum(lengths - 8, 0)) & masks
+    first = numbers.take(starts) & _MASKS.take(lengths, mode="clip")
+    last, is_long = first.copy(), np.flatnonzero(lengths > 8)
+    last[is_long] = numbers.take(stops[is_long] - 8)
     hashes = first * _FIRST
     hashes ^= hashes >> _HALF
     hashes += last * _LAST
@@ -167,18 +167,22 @@ def _hashes(data: Bytes, classes: Bytes, starts: Places, stops: Places) -> Hashe
 
 def phrases_of(words: Hashes, texts: Places) -> Iterator[tuple[int, Hashes, Places]]:
     """Yield the phrases of each length within texts: the length, the hashes, and the number of each first word."""
-    rolling = words.copy()
+    rolling = words
     for length in range(1, MAX_WORDS + 1):
         if length > 1:
             rolling = rolling[:-1] * _NEXT + words[length - 1 :] if len(rolling) > 1 else rolling[:0]
         inside = texts[: len(rolling)] == texts[length - 1 :][: len(rolling)]
         places = np.flatnonzero(inside)
-        hashes = rolling[places] + np.uint64(length * int(_FINAL) % 2**64)
-        hashes ^= hashes >> _SHIFT
-        hashes *= _FINAL
-        hashes ^= hashes >> _SHIFT
-        hashes &= _HASH
-        yield length, hashes, places
+        yield length, _mixed(rolling[places], length), places
+
+
+def _mixed(rolling: Hashes, length: int) -> Hashes:
+    hashes = rolling + np.uint64(length * int(_FINAL) % 2**64)
+    hashes ^= hashes >> _SHIFT
+    hashes *= _FINAL
+    hashes ^= hashes >> _SHIFT
+    hashes &= _HASH
+    return hashes
 
 
 class Grouping:
@@ -279,72 +283,73 @@ def feature_rows(
     `words` are the hashes of their words, and `samples` the number of the sample of each, ascending; the advantages and
     rewards are centred within groups, shape (N,).
     """
-    hits = _hits(words, samples)
+    hits = _Hits(*map(np.concatenate, zip(*_hits(words, samples), strict=True)))
     rows = _sums(hits, _starts(hits.hashes), advantages, rewards, grouping)
-    kept = np.flatnonzero(rows.d > TINY)
-    if len(kept) > MAX_ROWS:
-        order = np.lexsort((rows.hashes[kept], -rows.d[kept]))  # among equal values, always the same ones
-        kept = np.sort(kept[order[:MAX_ROWS]])
-    return rows.at(kept)
+    least = np.partition(rows.d, -MAX_ROWS)[-MAX_ROWS] if len(rows.d) > MAX_ROWS else 0.0
+    kept = np.flatnonzero((rows.d > TINY) & (rows.d >= least))
+    kept = kept[np.lexsort((rows.hashes[kept], -rows.d[kept]))[:MAX_ROWS]]  # among equal values, always the same ones
+    return rows.at(kept[np.argsort(rows.hashes[kept])])
 
 
-def _hits(words: Hashes, samples: Places) -> _Hits:
-    keys = np.concatenate([words[:0], *_keys(words, samples)])
+def _hits(words: Hashes, samples: Places) -> Iterator[_Hits]:
+    """Yield the frequent phrases of each length. Those of which a part is rare are rare: they are not counted."""
+    rolling, own = words, samples.astype(np.uint64)
+    places = np.arange(len(words)) + samples  # a gap between the samples: phrases at successive places overlap
+    words_at = np.zeros(len(words) + BLOCK_SAMPLES, np.uint64)
+    words_at[places] = words
+    shift = np.uint64(64 - max(10, min(20, len(words).bit_length() + 3)))
+    for length in range(1, MAX_WORDS + 1):
+        hashes = _mixed(rolling, length)
+        yield (hits := _frequent(hashes | own))
+        if length < MAX_WORDS:
+            is_frequent = np.zeros(1 << (64 - int(shift)), np.bool_)
+            is_frequent[(hits.hashes >> shift).view(np.int64)] = True
+            kept = np.flatnonzero(is_frequent.take((hashes >> shift).view(np.int64)))
+            at = places.take(kept)
+            kept = kept[np.flatnonzero(at[1:] - at[:-1] == 1)]
+            places, own = places.take(kept), own.take(kept)
+            rolling = rolling.take(kept) * _NEXT + words_at.take(places + length)
+
+
+def _frequent(keys: Hashes) -> _Hits:
+    """Count equal keys, each a hash with the number of a sample, and keep the hashes that several samples have."""
     keys.sort()
     first = _starts(keys)
-    counts = np.diff(first, append=len(keys))
-    keys = keys[first]
-    hashes, numbers, x = keys & _HASH, (keys & SAMPLES).astype(np.int64), _COUNTS.take(counts, mode="clip")
-    samples_of = np.diff(_starts(hashes), append=len(keys))
-    kept = np.repeat(samples_of >= MIN_SAMPLES, samples_of)
-    return _Hits(hashes[kept], numbers[kept], x[kept])
+    counts, keys = np.diff(first, append=len(keys)), keys.take(first)
+    is_frequent = np.zeros(len(keys), np.bool_)
+    several = (keys[MIN_SAMPLES - 1 :] ^ keys[: 1 - MIN_SAMPLES]) <= SAMPLES
+    for ahead in range(MIN_SAMPLES):
+        is_frequent[ahead : ahead + len(several)] |= several
+    kept = np.flatnonzero(is_frequent)
+    keys = keys.take(kept)
+    x = _COUNTS.take(counts.take(kept), mode="clip")
+    return _Hits(keys & _HASH, (keys & SAMPLES).astype(np.int64), x)
 
 
-def _keys(words: Hashes, samples: Places) -> list[Hashes]:
-    """Return hash and sample as one number, for phrases whose bucket holds several: only these may be frequent."""
-    phrases = [(hashes, samples[first]) for _, hashes, first in phrases_of(words, samples)]
-    bits = max(10, min(22, int(8 * len(words) + 1).bit_length()))
-    shift = np.uint64(64 - bits)
-    buckets = [(hashes >> shift).astype(np.int64) for hashes, _ in phrases]
-    counts = np.zeros(1 << bits, np.int64)
-    for numbers in buckets:
-        counts += np.bincount(numbers, minlength=1 << bits)
-    is_often = counts >= MIN_SAMPLES
-    kept = [is_often[numbers] for numbers in buckets]
-    return [hashes[often] | of[often].astype(np.uint64) for (hashes, of), often in zip(phrases, kept, strict=True)]
-
-
-def _starts(ordered: Hashes) -> Places:
+def _starts(ordered: Hashes | Places) -> Places:
     if not len(ordered):
         return np.zeros(0, np.int64)
     return np.concatenate([[0], np.flatnonzero(ordered[1:] != ordered[:-1]) + 1])
 
 
 def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grouping: Grouping) -> FeatureRows:
-    if not len(starts):
-        none = np.zeros(0)
-        return FeatureRows(hits.hashes, hits.samples, hits.samples, none, none, none, none)
-
-    def total(values: Floats, at: Places = starts) -> Floats:
-        sums: Floats = np.add.reduceat(values, at)
-        return sums
-
-    groups = grouping.numbers[hits.samples]
-    is_first = np.concatenate([[True], groups[1:] != groups[:-1]])
-    is_first[starts] = True
-    of_group = np.flatnonzero(is_first)
-    own = groups[of_group]
-    x = total(hits.x, of_group)
-    d = total(hits.x * hits.x, of_group) - x * x / grouping.sizes[own]
+    samples_of = np.diff(starts, append=len(hits.hashes))
+    features = np.repeat(np.arange(len(starts)), samples_of)  # of each hit
+    places = features * max(1, len(grouping)) + grouping.numbers.take(hits.samples)
+    of_group = _starts(places)  # the first hit of each feature and group
+    hits_of = np.diff(of_group, append=len(places))
+    pairs, own = features.take(of_group), hits.samples.take(of_group)
+    each = np.repeat(np.arange(len(of_group)), hits_of)
+    x = np.bincount(each, hits.x)
+    d = np.bincount(each, hits.x * hits.x) - x * x / grouping.sizes.take(grouping.numbers.take(own))
     d[d < TINY] = 0
-    variances = grouping.variances(advantages)[own]
-    rows = np.searchsorted(of_group, starts)
+    variances = grouping.variances(advantages).take(grouping.numbers.take(own))
     return FeatureRows(
-        hits.hashes[starts],
-        np.diff(starts, append=len(hits.hashes)),
-        np.add.reduceat(((d > 0) & (variances > 0)).astype(np.int64), rows),
-        total(hits.x * advantages[hits.samples]),
-        total(hits.x * rewards[hits.samples]),
-        total(variances * d, rows),
-        total(d, rows),
+        hits.hashes.take(starts),
+        samples_of,
+        np.bincount(pairs, (d > 0) & (variances > 0)),
+        np.bincount(features, hits.x * advantages.take(hits.samples)),
+        np.bincount(features, hits.x * rewards.take(hits.samples)),
+        np.bincount(pairs, variances * d),
+        np.bincount(pairs, d),
     )

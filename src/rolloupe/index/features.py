@@ -38,8 +38,8 @@ from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.index.segments.texts import CONTENTS, stored_texts, text_of
 from rolloupe.storage import atomic
 
-SCANNED_CHARS = 2**28
-"""The most text to scan: one to two minutes of one core."""
+SCANNED_CHARS = 2**27
+"""The most text to scan: about fifteen seconds of one core."""
 
 KEPT_SAMPLES, KEPT_CHARS = 2**15, 2**25
 """The most samples whose words to keep, and the most text of them."""
@@ -187,7 +187,9 @@ varies, `d` their degrees of freedom, `s` and `r` the sums of squares of advanta
 MAX_CHARS = 2**16
 """The most bytes of a response that count. A longer response counts half of them at its start, and half at its end."""
 
-BATCH_ROWS = 1024
+BATCH_ROWS = 128
+"""The number of responses cut into words together: few enough for the cache of a core."""
+
 BATCH_BLOCKS = 256
 """The number of blocks in a table: a table for each would take kilobytes for a block of one sample."""
 
