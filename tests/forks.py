@@ -30,7 +30,8 @@ ADDRESS = "ROLLOUPE_TESTS_FORKS"
 """The variable that says where the process listens that forks."""
 
 IMPORTED = (
-    "rolloupe.server.process.serve", "rolloupe.server.app", "rolloupe.server.process.uvicorn_server",
+    "rolloupe.server.process.serve", "rolloupe.server.app", "rolloupe.server.process.front",
+    "rolloupe.server.process.uvicorn_server",
     "rolloupe.index.execution", "rolloupe.query", "rolloupe.api", "rolloupe.cli", "rolloupe.cli.runs",
     "rolloupe.state.scores", "uvicorn.protocols.http.h11_impl", "uvicorn.lifespan.off", "uvicorn.loops.asyncio",
     "duckdb.value.constant", "encodings.idna", "importlib.metadata", "numpy.ma", "pyarrow.compute", "rich.console",

@@ -38,7 +38,7 @@ import type { %s } from "./types.gen";
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 """
 
-PARTS = (runs, samples, session)
+PARTS = (runs, samples, session, encoding)
 """The modules of records, in the order of the page's types."""
 
 WHOLE = (SampleItem, ConfigsReply, ConfigTable, SharedPromptsReply, Progress, RewardComparison)

@@ -282,48 +282,63 @@ def feature_rows(
 
     `words` are the hashes of their words, and `samples` the number of the sample of each, ascending; the advantages and
     rewards are centred within groups, shape (N,).
+
+    A phrase is at most as frequent in each sample as its parts, and D is at most Σx². So of rare phrases, and of those
+    whose Σx² is less than each D to keep, no longer ones are looked for.
     """
-    hits = _Hits(*map(np.concatenate, zip(*_hits(words, samples), strict=True)))
-    rows = _sums(hits, _starts(hits.hashes), advantages, rewards, grouping)
-    least = np.partition(rows.d, -MAX_ROWS)[-MAX_ROWS] if len(rows.d) > MAX_ROWS else 0.0
+    phrases, found, least = _Phrases(words, samples), list[FeatureRows](), 0.0
+    for length in range(1, MAX_WORDS + 1):
+        hits = phrases.frequent()
+        starts = _starts(hits.hashes)
+        found.append(_sums(hits, starts, advantages, rewards, grouping))
+        d = np.concatenate([rows.d for rows in found])
+        least = np.partition(d, -MAX_ROWS)[-MAX_ROWS] if len(d) > MAX_ROWS else 0.0
+        if length < MAX_WORDS:
+            squares = np.add.reduceat(hits.x * hits.x, starts) if len(starts) else d[:0]
+            phrases.extend(found[-1].hashes[squares >= least * (1 - TINY)])
+    rows = FeatureRows(*map(np.concatenate, zip(*found, strict=True)))
     kept = np.flatnonzero((rows.d > TINY) & (rows.d >= least))
     kept = kept[np.lexsort((rows.hashes[kept], -rows.d[kept]))[:MAX_ROWS]]  # among equal values, always the same ones
     return rows.at(kept[np.argsort(rows.hashes[kept])])
 
 
-def _hits(words: Hashes, samples: Places) -> Iterator[_Hits]:
-    """Yield the frequent phrases of each length. Those of which a part is rare are rare: they are not counted."""
-    rolling, own = words, samples.astype(np.uint64)
-    places = np.arange(len(words)) + samples  # a gap between the samples: phrases at successive places overlap
-    words_at = np.zeros(len(words) + BLOCK_SAMPLES, np.uint64)
-    words_at[places] = words
-    shift = np.uint64(64 - max(10, min(20, len(words).bit_length() + 3)))
-    for length in range(1, MAX_WORDS + 1):
-        hashes = _mixed(rolling, length)
-        yield (hits := _frequent(hashes | own))
-        if length < MAX_WORDS:
-            is_frequent = np.zeros(1 << (64 - int(shift)), np.bool_)
-            is_frequent[(hits.hashes >> shift).view(np.int64)] = True
-            kept = np.flatnonzero(is_frequent.take((hashes >> shift).view(np.int64)))
-            at = places.take(kept)
-            kept = kept[np.flatnonzero(at[1:] - at[:-1] == 1)]
-            places, own = places.take(kept), own.take(kept)
-            rolling = rolling.take(kept) * _NEXT + words_at.take(places + length)
+class _Phrases:
+    """The phrases of one length of a block, at first of one word."""
 
+    def __init__(self, words: Hashes, samples: Places) -> None:
+        self._length, self._rolling, self._samples = 1, words, samples.astype(np.uint64)
+        self._hashes = _mixed(words, 1)
+        self._places = np.arange(len(words)) + samples  # a gap between samples: phrases at successive places overlap
+        self._words = np.zeros(len(words) + BLOCK_SAMPLES, np.uint64)
+        self._words[self._places] = words
+        self._shift = np.uint64(64 - max(10, min(20, len(words).bit_length() + 3)))
 
-def _frequent(keys: Hashes) -> _Hits:
-    """Count equal keys, each a hash with the number of a sample, and keep the hashes that several samples have."""
-    keys.sort()
-    first = _starts(keys)
-    counts, keys = np.diff(first, append=len(keys)), keys.take(first)
-    is_frequent = np.zeros(len(keys), np.bool_)
-    several = (keys[MIN_SAMPLES - 1 :] ^ keys[: 1 - MIN_SAMPLES]) <= SAMPLES
-    for ahead in range(MIN_SAMPLES):
-        is_frequent[ahead : ahead + len(several)] |= several
-    kept = np.flatnonzero(is_frequent)
-    keys = keys.take(kept)
-    x = _COUNTS.take(counts.take(kept), mode="clip")
-    return _Hits(keys & _HASH, (keys & SAMPLES).astype(np.int64), x)
+    def frequent(self) -> _Hits:
+        """Those that several samples have."""
+        keys = self._hashes | self._samples
+        keys.sort()
+        first = _starts(keys)
+        counts, keys = np.diff(first, append=len(keys)), keys.take(first)
+        is_frequent = np.zeros(len(keys), np.bool_)
+        several = (keys[MIN_SAMPLES - 1 :] ^ keys[: 1 - MIN_SAMPLES]) <= SAMPLES
+        for ahead in range(MIN_SAMPLES):
+            is_frequent[ahead : ahead + len(several)] |= several
+        kept = np.flatnonzero(is_frequent)
+        keys = keys.take(kept)
+        x = _COUNTS.take(counts.take(kept), mode="clip")
+        return _Hits(keys & _HASH, (keys & SAMPLES).astype(np.int64), x)
+
+    def extend(self, hashes: Hashes) -> None:
+        """Go on to phrases of a word more whose two parts are among these (some others slip in)."""
+        is_among = np.zeros(1 << (64 - int(self._shift)), np.bool_)
+        is_among[(hashes >> self._shift).view(np.int64)] = True
+        kept = np.flatnonzero(is_among.take((self._hashes >> self._shift).view(np.int64)))
+        at = self._places.take(kept)
+        kept = kept[np.flatnonzero(at[1:] - at[:-1] == 1)]
+        self._places, self._samples = self._places.take(kept), self._samples.take(kept)
+        self._rolling = self._rolling.take(kept) * _NEXT + self._words.take(self._places + self._length)
+        self._length += 1
+        self._hashes = _mixed(self._rolling, self._length)
 
 
 def _starts(ordered: Hashes | Places) -> Places:
@@ -333,6 +348,9 @@ def _starts(ordered: Hashes | Places) -> Places:
 
 
 def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grouping: Grouping) -> FeatureRows:
+    def total(of: Places, values: Floats) -> Floats:
+        return np.bincount(of, values).astype(np.float64, copy=False)
+
     samples_of = np.diff(starts, append=len(hits.hashes))
     features = np.repeat(np.arange(len(starts)), samples_of)  # of each hit
     places = features * max(1, len(grouping)) + grouping.numbers.take(hits.samples)
@@ -340,16 +358,16 @@ def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grou
     hits_of = np.diff(of_group, append=len(places))
     pairs, own = features.take(of_group), hits.samples.take(of_group)
     each = np.repeat(np.arange(len(of_group)), hits_of)
-    x = np.bincount(each, hits.x)
-    d = np.bincount(each, hits.x * hits.x) - x * x / grouping.sizes.take(grouping.numbers.take(own))
+    x = total(each, hits.x)
+    d = total(each, hits.x * hits.x) - x * x / grouping.sizes.take(grouping.numbers.take(own))
     d[d < TINY] = 0
     variances = grouping.variances(advantages).take(grouping.numbers.take(own))
     return FeatureRows(
         hits.hashes.take(starts),
         samples_of,
-        np.bincount(pairs, (d > 0) & (variances > 0)),
-        np.bincount(features, hits.x * advantages.take(hits.samples)),
-        np.bincount(features, hits.x * rewards.take(hits.samples)),
-        np.bincount(pairs, variances * d),
-        np.bincount(pairs, d),
+        np.bincount(pairs[(d > 0) & (variances > 0)], minlength=len(starts)),
+        total(features, hits.x * advantages.take(hits.samples)),
+        total(features, hits.x * rewards.take(hits.samples)),
+        total(pairs, variances * d),
+        total(pairs, d),
     )

@@ -17,10 +17,11 @@ from rolloupe.server.endpoints import Endpoint, question_routes
 from rolloupe.server.people import PERSON, Forbidden, reason_for
 from rolloupe.server.process.console import say_failure
 from rolloupe.server.replies import error_reply
-from rolloupe.server.routes import curves, lists, runs, sample, search, state, static_app, tokens
+from rolloupe.server.routes import curves, lists, runs, sample, search, state, tokens
 from rolloupe.server.security.auth import LOGIN, Auth
-from rolloupe.server.security.layers import Hosts, Limits, Origins, with_headers
+from rolloupe.server.security.layers import Hosts, Limits, Origins, with_headers, without_base
 from rolloupe.server.settings import Settings
+from rolloupe.server.static_app import PLACE, Shell, shell
 from rolloupe.server.threads import Stopping
 
 RUN = "/api/runs/{run}"
@@ -100,13 +101,11 @@ FILTER = "For example: reward < 0.1 and status = truncated."
 class App:
     """The whole server as one ASGI application. While its library is still opening, requests for data wait."""
 
-    def __init__(
-        self, library: "Library | Future[Library]", settings: Settings, files: static_app.Shell | None = None
-    ) -> None:
+    def __init__(self, library: "Library | Future[Library]", settings: Settings, files: Shell | None = None) -> None:
         self.context = Context(library, settings)
         gets = [
             (path, endpoint, "admin" if path in FOR_ADMINS else "reader")
-            for path, endpoint in (*GET, *question_routes(), ("/{path:path}", static_app.shell))
+            for path, endpoint in (*GET, *question_routes(), (PLACE, shell))
         ]
         posts = POST if settings.team else (*POST, *LOGIN_ROUTES)
         self.routes = [
@@ -116,7 +115,7 @@ class App:
         ]
         inner = Starlette(routes=self.routes, exception_handlers={HTTPException: http_error})
         inner.state.context = self.context
-        inner.state.shell = files or static_app.Shell(settings.base_path)
+        inner.state.shell = files or Shell(settings.base_path)
         layers: ASGIApp
         if settings.team is not None:
             from rolloupe.server.team.layers import team_layers
@@ -125,14 +124,15 @@ class App:
         else:
             layers = Hosts(Origins(Auth(Limits(inner), settings), settings.cors), settings)
         self._app: ASGIApp = with_headers(layers)
-        self._base_path = settings.base_path
+        self.settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request. A proxy may keep the base path or strip it."""
-        path = str(scope.get("path", ""))
-        if self._base_path and (path == self._base_path or path.startswith(f"{self._base_path}/")):
-            scope = {**scope, "path": path[len(self._base_path) :] or "/"}
-        await self._app(scope, receive, send)
+        await self._app(without_base(scope, self.settings.base_path), receive, send)
+
+    def close(self) -> None:
+        """End streams and waiting requests, as `Context.close` does."""
+        self.context.close()
 
 
 def with_error_replies(endpoint: Endpoint, role: str = "reader") -> Endpoint:

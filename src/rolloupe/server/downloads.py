@@ -10,7 +10,7 @@ from starlette.responses import StreamingResponse
 
 from rolloupe.errors import RolloupeError
 from rolloupe.server.people import name_of
-from rolloupe.server.replies import attachment
+from rolloupe.server.replies import IS_FILE, attachment
 from rolloupe.server.threads import FILES, Stopping, Threads
 
 FILES_OF_ONE = 2
@@ -18,7 +18,6 @@ FILES_OF_ONE = 2
 
 PIECE_BYTES = 64 * 1024
 
-IS_FILE = "is_file"
 """Key in the state of a request whose answer is a file."""
 
 

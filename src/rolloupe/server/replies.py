@@ -18,7 +18,7 @@ from starlette.responses import Response
 
 from rolloupe.lru import Lru
 from rolloupe.server.threads import QUOTAS, Threads
-from rolloupe.wire import encoding, session
+from rolloupe.wire import encoding
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -33,6 +33,8 @@ ENTRY_BYTES = 512
 """Memory of a cached reply in addition to its body."""
 
 GZIP = "gzip"
+IS_FILE = "is_file"
+"""The key in the state of a request for a download: it need not end before the server does."""
 UNKEPT = {"cache-control": "no-store", "vary": "accept-encoding"}
 
 T = TypeVar("T")
@@ -223,7 +225,7 @@ def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    return json_response(session.ErrorReply(error=error, next=what_next, place=place), status, headers)
+    return json_response(encoding.ErrorReply(error=error, next=what_next, place=place), status, headers)
 
 
 def json_response(record: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

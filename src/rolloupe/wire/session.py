@@ -251,15 +251,6 @@ class TicketReply(Struct, kw_only=True):
     """Appended to the address as `ticket=`, it stands for the page key: once, and within a minute."""
 
 
-class ErrorReply(Struct, kw_only=True, omit_defaults=True):
-    """Every answer with a status of 400 or above: what failed, and what to do next."""
-
-    error: str
-    next: str
-    place: int | None = None
-    """Where a filter could not be parsed, in characters from 0."""
-
-
 class Event(Struct, kw_only=True):
     """A message of `GET /api/events` (server-sent events, `data:` is this as JSON).
 

@@ -61,8 +61,7 @@ def test_it_gets_the_token_that_is_good_once(monkeypatch: pytest.MonkeyPatch, tm
 
     given: list[str] = []
     monkeypatch.setattr(module, "open_page", given.append)
-    monkeypatch.setattr(module, "run", lambda *_: None)
-    monkeypatch.setattr(module, "opening", lambda *_, **__: None)
+    monkeypatch.setattr(module, "run", lambda *_, **__: None)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         monkeypatch.setattr(module, "listening", lambda *_: listener)
         module.serve(RunPaths((str(tmp_path),)), ViewerOptions(token="lasting-token"))

@@ -1,4 +1,7 @@
-"""No two threads import NumPy at once as a viewer or the terminal starts: both might find it half made."""
+"""No two threads import NumPy at once as a viewer or the terminal starts: both might find it half made.
+
+The page's own thread imports it, while the first one imports and runs only what listens first.
+"""
 
 import subprocess
 import sys
@@ -9,7 +12,6 @@ import pytest
 from rolloupe.demo import RUNS
 
 STARTS = {
-    "the page": "from rolloupe.server.process.serve import RunPaths, opening; opening(RunPaths((run,), index))",
     "the terminal": "from rolloupe.tui.start import RunChoice, Opener; Opener(RunChoice([run], index))",
 }
 PROGRAM = """
@@ -20,6 +22,16 @@ numpy = sys.modules["numpy"]
 print(numpy.__spec__._initializing, flush=True)
 os._exit(0)
 """
+
+
+def test_what_listens_first_imports_nothing_heavy() -> None:
+    heavy = ("duckdb", "numpy", "pyarrow", "rolloupe.formats.generic", "rolloupe.index", "rolloupe.query")
+    code = (
+        "import sys, rolloupe.server.process.serve, rolloupe.server.process.front, rolloupe.server.process."
+        f"uvicorn_server; print(*(name for name in {heavy} if name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []
 
 
 @pytest.mark.parametrize("name", STARTS)

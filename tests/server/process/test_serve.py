@@ -1,6 +1,7 @@
 """The server as a person starts it: address, port, warnings, the end."""
 
 import contextlib
+import re
 import signal
 import socket
 import stat
@@ -284,6 +285,58 @@ def test_pages_are_answered_while_runs_are_still_looked_for(
         assert server.send("/").startswith(b"HTTP/1.1 200")
         answered.touch()
         assert [run["name"] for run in server.json("/api/runs")["runs"]] == ["run"]
+
+
+@pytest.mark.parametrize("base_path", ["", "/loupe"])
+def test_the_page_is_sent_while_the_rest_is_imported(
+    folder: Path, tmp_path: Path, state: Path, patch: Patch, base_path: str
+) -> None:
+    relax_run(folder)
+    answered = tmp_path / "answered"
+    patch(import_waits(answered))
+    with Process([folder], tmp_path / "index", port=0, base_path=base_path) as server:
+        page = server.send(f"{base_path}/")
+        assert page.startswith(b"HTTP/1.1 200") and b"content-security-policy: default-src 'none'" in page
+        script = re.search(rb'src="\.?/?(assets/[^"]+\.js)"', page)
+        assert script and server.send(f"{base_path}/{script[1].decode()}").startswith(b"HTTP/1.1 200")
+        assert server.send(f"{base_path}/assets/missing.js").startswith(b"HTTP/1.1 404")
+        with server.connected() as stranger:
+            stranger.sendall(b"GET / HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n")
+            assert stranger.recv(65536).startswith(b"HTTP/1.1 403")
+        with server.connected() as waiting:
+            waiting.sendall(server.request(f"{base_path}/api/runs"))
+            waiting.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                waiting.recv(1)
+            answered.touch()
+            waiting.settimeout(60)
+            assert waiting.recv(65536).startswith(b"HTTP/1.1 200")
+        assert server.send(f"{base_path}/").split(b"\r\n\r\n")[1] == page.split(b"\r\n\r\n")[1]
+
+
+def test_ending_while_the_rest_is_imported(folder: Path, tmp_path: Path, state: Path, patch: Patch) -> None:
+    relax_run(folder)
+    patch(import_waits(tmp_path / "never"))
+    with Process([folder], tmp_path / "index", port=0) as server, server.connected() as waiting:
+        waiting.sendall(server.request("/api/runs"))
+        assert server.send("/").startswith(b"HTTP/1.1 200")
+        took_s, code, errors = server.interrupt()
+        assert waiting.recv(65536).startswith(b"HTTP/1.1 503")
+    assert (code, errors) == (0, "")
+    assert took_s < 5.0
+
+
+def import_waits(until: Path) -> str:
+    """Have a server import its application only once a file is there."""
+    return (
+        "import pathlib, time, rolloupe.server.app as module\n"
+        f"until = pathlib.Path({str(until)!r})\n"
+        "made = module.App.__init__\n"
+        "def init(self, *given, **named):\n"
+        "    while not until.exists():\n        time.sleep(0.05)\n"
+        "    made(self, *given, **named)\n"
+        "module.App.__init__ = init\n"
+    )
 
 
 def test_ending_while_runs_are_still_looked_for(folder: Path, tmp_path: Path, state: Path, patch: Patch) -> None:

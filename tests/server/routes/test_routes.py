@@ -17,6 +17,7 @@ from rolloupe.index import Library, OpenRun, RunSearch
 from rolloupe.index import library as library_module
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
+from rolloupe.wire.encoding import ErrorReply
 from rolloupe.wire.runs import ProblemsReply, RunsReply, StepsReply
 from rolloupe.wire.samples import (
     FindReply,
@@ -28,7 +29,7 @@ from rolloupe.wire.samples import (
     TextReply,
     TurnsReply,
 )
-from rolloupe.wire.session import CacheStats, ErrorReply
+from rolloupe.wire.session import CacheStats
 from tests.index.support import eventually
 from tests.server.support import get, lines, opened, relax_run, row, run_path, served
 from tests.thoroughness import each

@@ -1377,14 +1377,6 @@ export interface TicketReply {
   ticket: string;
 }
 
-/** Every answer with a status of 400 or above: what failed, and what to do next. */
-export interface ErrorReply {
-  error: string;
-  next: string;
-  /** Where a filter could not be parsed, in characters from 0. */
-  place?: number | null;
-}
-
 /**
  * A message of `GET /api/events` (server-sent events, `data:` is this as JSON).
  *
@@ -1407,6 +1399,14 @@ export interface CacheStats {
   /** Size of the index on disk, for all open runs. */
   index_bytes: number;
   index_dir: string;
+}
+
+/** Every answer with a status of 400 or above: what failed, and what to do next. */
+export interface ErrorReply {
+  error: string;
+  next: string;
+  /** Where a filter could not be parsed, in characters from 0. */
+  place?: number | null;
 }
 
 /** What is worth saying of a run in three sentences, each with the place that shows it. */

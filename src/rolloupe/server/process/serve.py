@@ -27,6 +27,7 @@ from rolloupe.storage import is_remote, notices, place_of
 
 if TYPE_CHECKING:
     from rolloupe.index import Library
+    from rolloupe.server.process.front import Front
 
 
 def open_page(address: str) -> None:
@@ -138,8 +139,7 @@ def serve(
     if not options.no_browser:
         open_page(address(settings, port, settings.first_token))
     with listener:
-        library = opening(place, state_dir=options.state_dir, budget_bytes=options.budget_bytes)
-        run(library, settings, listener)
+        run(settings, listener, place, state_dir=options.state_dir, budget_bytes=options.budget_bytes)
 
 
 def end_with_input() -> None:
@@ -204,22 +204,24 @@ def announce(settings: Settings, port: int) -> None:
 
 
 def opening(
-    place: RunPaths, *, state_dir: Path | str | None = None, hides_runs: bool = False, **work: Any
+    front: "Front", place: RunPaths, *, state_dir: Path | str | None = None, hides_runs: bool = False, **work: Any
 ) -> "Future[Library]":
-    """Start to open the library, in a thread: searching folders takes time.
+    """Start to import the application, and then to open the library, in a thread: searching folders takes time.
 
-    The imports come first: two threads that import NumPy at once may both find it half made.
+    Meanwhile nobody else may import NumPy: of two threads that import it at once, both may find it half made.
     """
-    from rolloupe import query
-    from rolloupe.index import IndexWork, Library, RunSearch
-    from rolloupe.index.execution import keep_pandas_out
-    from rolloupe.state.scores import ScoreFiles
-
-    keep_pandas_out()
     future: Future[Library] = Future()
 
     def open_library() -> None:
         try:
+            from rolloupe import query
+            from rolloupe.index import IndexWork, Library, RunSearch
+            from rolloupe.index.execution import keep_pandas_out
+            from rolloupe.server.app import App
+            from rolloupe.state.scores import ScoreFiles
+
+            keep_pandas_out()
+            front.becomes(App(future, front.settings, front.shell))
             query.prepare()
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
@@ -234,24 +236,28 @@ def opening(
     return future
 
 
-def run(library: "Future[Library]", settings: Settings, listener: socket.socket) -> None:
-    """Serve until interrupted. Raises the library's error if it could not open."""
+def run(settings: Settings, listener: socket.socket, place: RunPaths, **opens: Any) -> None:
+    """Serve until interrupted, from before the application is imported. `opens` are the options of `opening`.
+
+    Raises the library's error if it could not open.
+    """
     ending = threading.Event()
     on_signal(ending.set)
-    from rolloupe.server.app import App
+    from rolloupe.server.process.front import Front
     from rolloupe.server.process.uvicorn_server import Server
 
-    app = App(library, settings)
-    server = Server(app)
+    front = Front(settings)
+    server = Server(front)
     on_signal(server.stop)
     if ending.is_set():
         server.stop()
+    library = opening(front, place, **opens)
     library.add_done_callback(lambda one: server.stop() if one.exception() else say_what_is_missing(one.result()))
     server.run(sockets=[listener])
     if library.done() and (error := library.exception()) is not None:
         raise error
-    app.context.close()
-    if not closed(library) or app.context.threads.running:
+    front.close()
+    if not closed(library) or (front.app is not None and front.app.context.threads.running):
         # a query or a scan is in a long call that nothing can interrupt, and its result is not needed
         sys.stdout.flush()
         sys.stderr.flush()

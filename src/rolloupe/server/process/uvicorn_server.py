@@ -8,16 +8,20 @@ import logging
 import socket
 from collections.abc import Callable, Iterable
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import h11
 import uvicorn
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from rolloupe.server.app import App
-from rolloupe.server.downloads import IS_FILE
 from rolloupe.server.process.console import say, say_failure
+from rolloupe.server.process.front import Front
+from rolloupe.server.replies import IS_FILE
 from rolloupe.server.security.layers import MAX_ADDRESS_BYTES
+
+if TYPE_CHECKING:
+    from rolloupe.server.app import App
 
 KEEP_ALIVE_S = 30
 
@@ -40,10 +44,10 @@ TEAM_CONNECTIONS = 2000
 class Server(uvicorn.Server):
     """A server that ends its streams before it waits for its connections, and does not raise the signal again."""
 
-    def __init__(self, app: App) -> None:
+    def __init__(self, app: "App | Front") -> None:
         limited = with_slow_reader_limit(app, lambda: self.server_state.connections)
-        super().__init__(config_of(limited, TeamConnection if app.context.settings.team else Patient))
-        self._context = app.context
+        super().__init__(config_of(limited, TeamConnection if app.settings.team else Patient))
+        self._app = app
 
     def stop(self) -> None:
         """Stop the server; any thread may call this."""
@@ -56,7 +60,7 @@ class Server(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End streams and waiting requests, then the connections; unfinished downloads are dropped."""
-        self._context.close()
+        self._app.close()
         for connection in list(self.server_state.connections):
             cycle = getattr(connection, "cycle", None)
             if cycle is not None and not cycle.response_complete and cycle.scope.get("state", {}).get(IS_FILE):

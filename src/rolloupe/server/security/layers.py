@@ -205,6 +205,13 @@ def is_foreign_fetch(scope: Scope) -> bool:
     return not (is_navigation and scope["method"] in ("GET", "HEAD") and not is_api(scope["path"]))
 
 
+def without_base(scope: Scope, base_path: str) -> Scope:
+    """Return a request with its path below the base path, which a proxy may keep or strip."""
+    path = str(scope.get("path", ""))
+    is_below = base_path and (path == base_path or path.startswith(f"{base_path}/"))
+    return {**scope, "path": path[len(base_path) :] or "/"} if is_below else scope
+
+
 def is_api(path: str) -> bool:
     """True for the addresses that read or change data, and for any address that resembles them."""
     return path == "/api" or path.startswith("/api/")

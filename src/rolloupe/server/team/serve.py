@@ -15,7 +15,7 @@ from rolloupe.errors import BadQuery, UnreadablePath
 from rolloupe.server.access import AccessFile
 from rolloupe.server.people import Senders, Team
 from rolloupe.server.process.console import say, tell
-from rolloupe.server.process.serve import check_places, listening, opening, run
+from rolloupe.server.process.serve import check_places, listening, run
 from rolloupe.server.process.token_file import MIN_CHARS
 from rolloupe.server.settings import RunPaths, Settings, TeamOptions, base_path_of, hosts_of, is_loopback
 from rolloupe.server.team.senders import UNIX, OidcLogin, ProxyHeader, client_of, header_of, proxies_of
@@ -105,11 +105,10 @@ def serve_team(place: RunPaths, options: TeamOptions) -> None:
     with listener.socket:
         from rolloupe.index import NO_WORK
 
-        library = opening(
-            place, state_dir=options.state_dir, budget_bytes=options.budget_bytes, own_work=NO_WORK,
-            hides_runs=options.access is not None,
+        run(
+            settings, listener.socket, place, state_dir=options.state_dir, budget_bytes=options.budget_bytes,
+            own_work=NO_WORK, hides_runs=options.access is not None,
         )  # fmt: skip
-        run(library, settings, listener.socket)
 
 
 def senders_of(options: TeamOptions) -> tuple[Senders, str]:

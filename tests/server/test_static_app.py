@@ -9,8 +9,8 @@ import pytest
 
 from rolloupe.errors import BadQuery
 from rolloupe.index import Library
+from rolloupe.server import static_app
 from rolloupe.server.app import App
-from rolloupe.server.routes import static_app
 from rolloupe.server.settings import base_path_of
 from rolloupe.wire.app_files import PLACES
 from tests.server.support import BEARER, ask, settings

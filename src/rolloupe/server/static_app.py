@@ -82,6 +82,10 @@ def _file(body: bytes, suffix: str, caching: str) -> File:
     return File(body, packed, f"{kind}; charset=utf-8" if text else kind, caching, replies.etag(body.hex()))
 
 
+PLACE = "/{path:path}"
+"""The addresses that are not below /api/."""
+
+
 async def shell(request: Request) -> Response:
     """Answer every address that is not below /api/."""
     path = str(request.path_params["path"])
