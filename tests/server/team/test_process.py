@@ -187,8 +187,7 @@ def test_options_that_do_not_go_together_are_explained(
 
 def test_the_server_leaves_the_index_to_workers(monkeypatch: pytest.MonkeyPatch, runs: Runs) -> None:
     given: dict[str, Any] = {}
-    monkeypatch.setattr(serve, "opening", lambda _, **options: given.update(options))
-    monkeypatch.setattr(serve, "run", lambda *_: None)
+    monkeypatch.setattr(serve, "run", lambda *_, **options: given.update(options))
     monkeypatch.setattr(serve, "allow_many_files", lambda: None)
     options = TeamOptions(listen="127.0.0.1:0", users_from="header:X-Forwarded-User", trusted_proxies=("127.0.0.1",))
     serve.serve_team(RunPaths((str(runs.folder),)), options)

@@ -197,8 +197,7 @@ def test_a_server_with_rules_keeps_links_within_their_run(
     runs: Runs, access: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Reading] = []
-    monkeypatch.setattr(serve, "opening", lambda place, **_: opened.append(place.reading))
-    monkeypatch.setattr(serve, "run", lambda *_: None)
+    monkeypatch.setattr(serve, "run", lambda _, __, place, **___: opened.append(place.reading))
     for file in (access, None):
         options = TeamOptions(listen=f"unix:{tmp_path}/socket", users_from="header:X-User", access=file)
         serve.serve_team(RunPaths((str(runs.folder),)), options)
