@@ -32,11 +32,12 @@ NUMBERED = re.compile(r"(?P<split>[^#]+)/(?P<step>-?\d{1,18})#(?P<number>\d{1,18
 
 def open_runs(place: RunPaths, *, state_dir: str | None = None, **how: Any) -> "Runs":
     """Open the runs of a place; `how` are further arguments of `runs_at`."""
-    from rolloupe import api
     from rolloupe.index.execution import keep_pandas_out
-    from rolloupe.storage import notices
 
     keep_pandas_out()
+    from rolloupe import api
+    from rolloupe.storage import notices
+
     notices.listen(complain)
     paths = [Path(path) for path in place.paths]
     return api.runs_at(paths, index_dir=place.index_dir, reading=place.reading, state_dir=state_dir, **how)

@@ -31,7 +31,7 @@ from rolloupe.index.index_folders import (
 )
 from rolloupe.index.run import OpenRun
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
-from rolloupe.index.scans import IndexServices, RunShard
+from rolloupe.index.scans import ALWAYS, IndexServices, RunShard
 from rolloupe.index.segments.kinds import Budget
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
@@ -84,6 +84,8 @@ class IndexWork(NamedTuple):
     """The work that this process does itself."""
     shard: RunShard | None = None
     clock: Clock = CLOCK
+    shown: threading.Event = ALWAYS
+    """Set once a person sees a sample: until then, only numbers are indexed."""
 
 
 ANY_RUN, ALL_CORES = RunSearch(), IndexWork()
@@ -142,7 +144,9 @@ class Library:
         self.executor: Executor = work.executor() if work.executor else ProcessExecutor(work.processes or core_count())
         self.budget = Budget(self.index_dir, budget_bytes)
         scheduler = RunScheduler(clock=work.clock)
-        self._services = IndexServices(self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock)
+        self._services = IndexServices(
+            self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock, work.shown
+        )
         self._scores = scores
         self._runs: dict[str, OpenRun] = {}
         self._open(discovery)

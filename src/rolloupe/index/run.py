@@ -43,6 +43,8 @@ class OpenRun:
         self.format = self.indexer.format
         self.catalog, self.sources, self.facts = self.indexer.catalog, self.indexer.sources, self.indexer.facts
         self._scheduler, self._clock = services.scheduler, services.clock
+        self.shown = services.shown
+        """Set it once a person sees a sample: see `IndexWork`."""
         self._scheduled: ScheduledRun | None = None
         self._starting, self._repairing = threading.Lock(), threading.Lock()
         self.own_scores: tuple[Piece, str] | None = None

@@ -44,6 +44,10 @@ class IndexProgress(Struct, frozen=True):
     phase: str
 
 
+SHOWN_S = 0.05
+"""The interval at which to look whether a sample is shown."""
+
+
 class RunIndexer:
     """The work on the index of one run. One thread at a time has a turn; any thread may ask what is known."""
 
@@ -69,6 +73,7 @@ class RunIndexer:
         """True if turns continue once everything is indexed."""
         self.progress = IndexProgress(0, 0, "scalars")
         self._scheduler, self.mirror, self._on_change = services.scheduler, mirror, on_change
+        self._shown = services.shown
         self.scans = Scans(info, self.catalog, self.sources, services, self.stopped, self._tell)
 
         inline = partial(InlineExecutor, beyond=services.executor, ended=self.stopped)
@@ -108,6 +113,8 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
+        if not self._shown.is_set():
+            return SHOWN_S
         write_derived = partial(self._packs.write_derived, self._goes_on)
         for work in (self._fetch_rest, self._write_packs, self._write_behind, write_derived):
             if not (self.stopped.is_set() or self._gave_way.is_set()):

@@ -109,6 +109,10 @@ WAIT_S = 0.5
 """The longest wait for a scan between two polls of the sources."""
 
 
+ALWAYS = threading.Event()
+ALWAYS.set()
+
+
 class IndexServices(NamedTuple):
     """The services that the runs of a library share."""
 
@@ -118,6 +122,7 @@ class IndexServices(NamedTuple):
     own_work: OwnWork = SMALL_RUNS
     shard: RunShard | None = None
     clock: run_scheduler.Clock = run_scheduler.CLOCK
+    shown: threading.Event = ALWAYS
 
 
 class Scans:

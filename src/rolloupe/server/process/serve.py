@@ -87,6 +87,8 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 PATIENCE_S = 1.0
 """The page first shows the runs found within this time, then each other run once it is found."""
+FIRST_LOOK_S = 2.0
+"""After this time, the index is completed also if nobody has looked at a sample: it would delay the first one."""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
@@ -211,26 +213,30 @@ def opening(
     Meanwhile nobody else may import NumPy: of two threads that import it at once, both may find it half made.
     """
     future: Future[Library] = Future()
+    shown = threading.Event()
 
     def open_library() -> None:
         try:
+            from rolloupe.index.execution import keep_pandas_out
+
+            keep_pandas_out()
             from rolloupe import query
             from rolloupe.index import IndexWork, Library, RunSearch
-            from rolloupe.index.execution import keep_pandas_out
             from rolloupe.server.app import App
             from rolloupe.state.scores import ScoreFiles
 
-            keep_pandas_out()
             front.becomes(App(future, front.settings, front.shell))
             query.prepare()
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
-                place.paths, index_dir=place.index_dir, follow=True, search=search, work=IndexWork(**work),
+                place.paths, index_dir=place.index_dir, follow=True, search=search, work=IndexWork(**work, shown=shown),
                 scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
         except BaseException as error:
             future.set_exception(error)
+        shown.wait(FIRST_LOOK_S)
+        shown.set()
 
     threading.Thread(target=open_library, name="opening", daemon=True).start()
     return future

@@ -51,7 +51,9 @@ def loaded(request: Request, run: OpenRun, key: SampleKey) -> tuple[Sample, Sequ
 def sample(request: Request, run: OpenRun, key: SampleKey) -> samples.SampleReply:
     """`GET /api/runs/{run}/sample?id=&after=`."""
     found, group = loaded(request, run, key)
-    return to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
+    reply = to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
+    run.shown.set()
+    return reply
 
 
 @of_sample
