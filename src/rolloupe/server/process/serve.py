@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
+from rolloupe.garbage import gc_paused
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
 from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, base_path_of, bracketed, hosts_of, origins_of
@@ -220,13 +221,14 @@ def opening(
             from rolloupe.index.execution import keep_pandas_out
 
             keep_pandas_out()
-            from rolloupe import query
-            from rolloupe.index import IndexWork, Library, RunSearch
-            from rolloupe.server.app import App
-            from rolloupe.state.scores import ScoreFiles
+            with gc_paused():
+                from rolloupe import query
+                from rolloupe.index import IndexWork, Library, RunSearch
+                from rolloupe.server.app import App
+                from rolloupe.state.scores import ScoreFiles
 
+                query.prepare()
             front.becomes(App(future, front.settings, front.shell))
-            query.prepare()
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
                 place.paths, index_dir=place.index_dir, follow=True, search=search, work=IndexWork(**work, shown=shown),
