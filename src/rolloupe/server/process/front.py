@@ -45,11 +45,12 @@ class Front:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
-        if not self._app.done() and self._is_for_page(scope):
-            await self._page(without_base(scope, self.settings.base_path), receive, send)
-            return
-        app = await asyncio.shield(asyncio.wrap_future(self._app))  # a client that goes does not end it
-        await (app or error_reply(503, "the server is stopping", "Start it again."))(scope, receive, send)
+        if not self._app.done():
+            if self._is_for_page(scope):
+                await self._page(without_base(scope, self.settings.base_path), receive, send)
+                return
+            await asyncio.shield(asyncio.wrap_future(self._app))  # a client that goes does not end it
+        await (self.app or error_reply(503, "the server is stopping", "Start it again."))(scope, receive, send)
 
     def _is_for_page(self, scope: Scope) -> bool:
         """True for a file of the page: these are public, but a team's server admits nobody unknown."""
