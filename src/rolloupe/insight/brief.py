@@ -6,6 +6,7 @@ A change is reported only if it stands out of the noise.
 from collections.abc import Iterator, Sequence
 from math import sqrt
 from operator import attrgetter, itemgetter
+from statistics import NormalDist
 
 import numpy as np
 from msgspec import Struct
@@ -15,7 +16,7 @@ from rolloupe import query
 from rolloupe.index import OpenRun
 from rolloupe.insight import reward_sentences as rewards
 from rolloupe.insight.check import Raised, check
-from rolloupe.insight.curves import BEST, RunCurves, counted, scale_of, windows_of
+from rolloupe.insight.curves import RunCurves, counted, scale_of, windows_of
 from rolloupe.insight.findings import Finding, findings
 from rolloupe.insight.findings.phrase import says_something
 from rolloupe.insight.findings.trend import MIN_T, NEARLY_ALL, correctness_of, metrics_of
@@ -47,15 +48,17 @@ DIVERGED = {"entropy_explosion", "kl_explosion"}
 """Rules about curves that a sentence about a fall mentions: they come with it."""
 ALIKE = {"one_text", "one_prompt", "trained_evals"}
 """Rules about samples that come first of all: such a run learns, or measures, nothing else."""
-STATED = "stated_labels"
-UNPAID, UNPAID_SHARE = "unpaid_labels", 0.1
-LABELS = {"disputed_labels", STATED, UNPAID}
+STATED, EMPTY = "stated_labels", "empty_labels"
+UNPAID, PAID_WRONG, UNPAID_SHARE = "unpaid_labels", "paid_wrong", 0.1
+LABELS = {"disputed_labels", STATED, EMPTY, UNPAID, PAID_WRONG}
 """Rules about labels that a brief mentions though they need a look; `UNPAID` is first of all at such a share."""
 TRIFLE, MANY = "other_reward", 0.005
 """Certain, but not worth a sentence if it concerns fewer of the samples: a judge that is a model is seldom exact."""
 LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE, MOST_PARTS = 0.05, 8
+FALLS_BY_CHANCE = 1e-4
+"""How often chance may make an evaluation seem to have fallen since its best, at any of its steps."""
 OWN = {"reward_collapse"}
 """Rules about curves that the sentences about the reward replace."""
 
@@ -199,7 +202,8 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     is_clear = not before and paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
     if not change and is_clear and paired.mean * (late - early) > 0:
         change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
-    if windows.best - late > BEST * windows.error:
+    rare = -NormalDist().inv_cdf(FALLS_BY_CHANCE / len(known))
+    if windows.best - late > rare * windows.error:
         rank, change, begin = Rank.ERROR, -1, windows.best_step
         fall = change_of(windows.best, late, shown)
         text = f"was best at step {begin} and has fallen since: {fall}{unit}{windows.over}."
@@ -291,7 +295,7 @@ def _data(data: LintData, *, stands_still: bool) -> Iterator[Ranked]:
     shown = [one for one in shown if one.rule != TRIFLE or one.count > MANY * found.samples]
     for rank, broken in sorted(((_rank_of(one, found), one) for one in shown), key=itemgetter(0))[:1]:
         evidence, text = Evidence(page="findings", finding=broken.rule, samples=broken.samples), broken.text
-        if broken.rule == UNPAID and (paid := next((one for one in found.broken if one.rule == "paid_wrong"), None)):
+        if broken.rule == UNPAID and (paid := next((one for one in found.broken if one.rule == PAID_WRONG), None)):
             text = f"Rewards may belong to other samples. {broken.text} {paid.text}"
         yield Ranked(rank, BriefSentence(text=text, kind="data", evidence=evidence))
 
@@ -301,7 +305,7 @@ def _rank_of(broken: BrokenRule, found: RunLint) -> Rank:
         return Rank.CAUSE
     if broken.rule == TRIFLE:
         return Rank.REST
-    return Rank.ERROR if broken.is_certain or broken.rule == STATED else Rank.UNVERIFIED
+    return Rank.ERROR if broken.is_certain or broken.rule in (STATED, EMPTY) else Rank.UNVERIFIED
 
 
 def _curves(raised: Sequence[Raised], *, is_first: bool, has_fallen: bool) -> Iterator[Ranked]:

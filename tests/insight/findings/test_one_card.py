@@ -59,7 +59,7 @@ def test_the_strongest_names_the_others(tmp_path: Path) -> None:
     with rolloupe.open(tmp_path / "run.jsonl", index_dir=tmp_path / "index") as runs:
         found = runs[0].findings().findings
     (one,) = [one for one in found if one.kind != "drift"]
-    assert (one.title, one.also) == ("giving several final answers", ["the same sentence repeated"])
+    assert (one.title, one.also) == ("marking final answers", ["the same sentence repeated"])
     assert one.text.endswith(". Also seen as the same sentence repeated.")
 
 

@@ -212,6 +212,28 @@ def _is_disputed(given: list[tuple[str, str]]) -> bool:
     return len(given) >= 3 and count >= AGREED * len(given) and all(label != answer for label, _ in given)
 
 
+READ_LABELS, LEAST_EMPTY, BY_CHANCE = 128, 6, 1e-3
+
+
+@lint_rule()
+def empty_labels(data: LintData) -> Breach | None:
+    """{LEAST_EMPTY} or more of the samples that were read have no label, though others have one, and all of these have
+    the lowest reward of the run, which would not happen by chance.
+    """
+    own = evenly(np.flatnonzero(data.is_train & np.isfinite(data.reward)), READ_LABELS)
+    read = whole_samples(data.run, data.arrays, own.tolist(), MOST_BYTES)
+    has_label = {place: bool(sample.label.strip()) for place, sample in read}
+    if not any(has_label.values()):
+        raise NotChecked("no sample that lint read has a label")
+    is_worst = data.reward == data.reward[own].min()
+    bare = np.array([place for place, has in has_label.items() if not has], np.int64)
+    worst_share = float(is_worst[[place for place, has in has_label.items() if has]].mean())
+    if len(bare) < LEAST_EMPTY or not is_worst[bare].all() or worst_share ** len(bare) > BY_CHANCE:
+        return None
+    text = f"{len(bare)} of {len(has_label)} samples read have no label, and all of these have the lowest reward"
+    return Breach(f"{text}; of the others {worst_share:.0%} have it.", len(bare), bare)
+
+
 def _fifths(data: LintData) -> tuple[Places, Places, str]:
     """Return the training samples of the first and of the last fifth of the steps, and the words for the latter.
 

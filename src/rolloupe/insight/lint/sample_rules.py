@@ -132,7 +132,7 @@ def unpaid_labels(one: WholeSample) -> bool | str | None:
 
 
 @sample_rule(
-    "The final answer is a number other than the label, yet no reward is higher",
+    "Wrong answers have the highest reward of the run",
     "a number as its label, and another as its final answer",
     least_share=PAID_WRONG,
     least=LEAST_UNPAID,

@@ -170,10 +170,10 @@ def eval_summary(
 
 
 class PairedChange(NamedTuple):
-    """The change of the share of correct answers from the first third of the steps to the last, by prompt."""
+    """The change of the share of correct answers over all steps, along a straight line for each prompt."""
 
     prompts: int
-    """How many prompts both thirds have."""
+    """How many prompts several steps have."""
     mean: float
     error: float
     """The standard error of the mean."""
@@ -186,15 +186,14 @@ def paired_change(run: OpenRun, split: str, *, by_score: bool = False) -> Paired
     prompt, step = cells.prompt[is_graded], cells.step[is_graded]
     values = cells.total if by_score else cells.c
     shares, steps = values[is_graded] / cells.n[is_graded], np.unique(step)
-    third, count = max(1, len(steps) // 3), len(cells.names)
-    ends = [np.isin(step, part) for part in (steps[:third], steps[-third:])]
-    answered = [np.bincount(prompt[end], minlength=count) for end in ends]
-    correct = [np.bincount(prompt[end], shares[end], count) for end in ends]
-    both = (answered[0] > 0) & (answered[1] > 0)
-    early, late = (sums[both] / counts[both] for sums, counts in zip(correct, answered, strict=True))
-    changes = late - early
-    if len(changes) < 2 or len(steps) < 2:
+    places, count = np.searchsorted(steps, step).astype(float), len(cells.names)
+    middles = np.bincount(prompt, places, count) / np.maximum(np.bincount(prompt, minlength=count), 1)
+    gaps = places - middles[prompt]
+    squares = np.bincount(prompt, gaps * gaps, count)
+    slopes = np.bincount(prompt, gaps * shares, count)[squares > 0] / squares[squares > 0]
+    if len(slopes) < 2:
         return PairedChange(0, 0.0, inf)
+    changes = slopes * (len(steps) - 1)
     return PairedChange(len(changes), float(changes.mean()), float(changes.std(ddof=1)) / sqrt(len(changes)))
 
 

@@ -8,5 +8,5 @@ METRIC = phrase_metric(
     r"<answer>",
     r"^####|\n####",
     r"\bfinal answer\b",
-    unit="answers", behaviour="giving several final answers",
+    unit="answers", behaviour="marking final answers",
 )  # fmt: skip
