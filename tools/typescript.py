@@ -26,7 +26,7 @@ from rolloupe.query.prompts import SharedPromptsReply
 from rolloupe.query.records import SampleItem
 from rolloupe.query.several_runs.configs import ConfigsReply
 from rolloupe.questions import QUESTIONS
-from rolloupe.wire import encoding, runs, samples, session
+from rolloupe.wire import encoding, failures, runs, samples, session
 
 HEAD = """// Generated from src/rolloupe: `python -m tools.typescript`. Do not edit.
 """
@@ -38,7 +38,7 @@ import type { %s } from "./types.gen";
 export type Asked<T> = { [field in keyof T]: Exclude<T[field], null> | string };
 """
 
-PARTS = (runs, samples, session, encoding)
+PARTS = (runs, samples, session, failures)
 """The modules of records, in the order of the page's types."""
 
 WHOLE = (SampleItem, ConfigsReply, ConfigTable, SharedPromptsReply, Progress, RewardComparison)

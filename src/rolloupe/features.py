@@ -283,10 +283,10 @@ def feature_rows(
     `words` are the hashes of their words, and `samples` the number of the sample of each, ascending; the advantages and
     rewards are centred within groups, shape (N,).
 
-    A phrase is at most as frequent in each sample as its parts, and D is at most Σx². So of rare phrases, and of those
-    whose Σx² is less than each D to keep, no longer ones are looked for.
+    A phrase is at most as frequent in each sample as its parts, and D is at most Σx². So phrases that extend a rare
+    one, or one whose Σx² is below the smallest D to keep, are left out.
     """
-    phrases, found, least = _Phrases(words, samples), list[FeatureRows](), 0.0
+    phrases, found = _Phrases(words, samples), list[FeatureRows]()
     for length in range(1, MAX_WORDS + 1):
         hits = phrases.frequent()
         starts = _starts(hits.hashes)
@@ -297,7 +297,7 @@ def feature_rows(
             squares = np.add.reduceat(hits.x * hits.x, starts) if len(starts) else d[:0]
             phrases.extend(found[-1].hashes[squares >= least * (1 - TINY)])
     rows = FeatureRows(*map(np.concatenate, zip(*found, strict=True)))
-    kept = np.flatnonzero((rows.d > TINY) & (rows.d >= least))
+    kept = np.flatnonzero(rows.d > TINY)
     kept = kept[np.lexsort((rows.hashes[kept], -rows.d[kept]))[:MAX_ROWS]]  # among equal values, always the same ones
     return rows.at(kept[np.argsort(rows.hashes[kept])])
 
@@ -314,7 +314,7 @@ class _Phrases:
         self._shift = np.uint64(64 - max(10, min(20, len(words).bit_length() + 3)))
 
     def frequent(self) -> _Hits:
-        """Those that several samples have."""
+        """The phrases that at least `MIN_SAMPLES` samples have."""
         keys = self._hashes | self._samples
         keys.sort()
         first = _starts(keys)
@@ -329,7 +329,7 @@ class _Phrases:
         return _Hits(keys & _HASH, (keys & SAMPLES).astype(np.int64), x)
 
     def extend(self, hashes: Hashes) -> None:
-        """Go on to phrases of a word more whose two parts are among these (some others slip in)."""
+        """Lengthen by one word the phrases whose two parts are both among these; a few others may pass."""
         is_among = np.zeros(1 << (64 - int(self._shift)), np.bool_)
         is_among[(hashes >> self._shift).view(np.int64)] = True
         kept = np.flatnonzero(is_among.take((self._hashes >> self._shift).view(np.int64)))

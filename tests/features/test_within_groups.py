@@ -3,10 +3,12 @@
 from itertools import permutations, product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolloupe.features import Grouping, feature_rows, sums_within, words_of
+from rolloupe import features
+from rolloupe.features import MIN_SAMPLES, TINY, Grouping, feature_rows, phrases_of, sums_within, words_of
 
 numbers = st.integers(-3, 3).map(float)
 groups = st.lists(st.lists(st.tuples(numbers, numbers), min_size=1, max_size=4), min_size=1, max_size=3)
@@ -48,6 +50,34 @@ def test_groups_of_one_and_groups_without_spread_show_nothing() -> None:
     rewards = grouping.centred(np.array([1.0, 0, 0.3, 0.3, 0.3]))
     found = sums_within(grouping.centred(np.arange(5.0))[:, None], rewards, rewards, grouping)
     assert found.v[0] == 0 and found.groups[0] == 0 and found.d[0] == 2
+
+
+@pytest.mark.parametrize("most", [20, 10**9])
+@pytest.mark.parametrize("seed", range(6))
+def test_the_phrases_that_vary_most_are_kept_with_the_sums_of_their_definition(
+    seed: int, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(features, "MAX_ROWS", most)
+    rng = np.random.default_rng(seed)
+    grouping = grouping_of([4] * 6)
+    samples = np.repeat(np.arange(24), rng.integers(0, 30, 24))
+    words = words_of(np.frombuffer(b"a b c d e f", np.uint8), np.array([0, 11])).hashes[
+        rng.integers(0, 6, len(samples))
+    ]
+    a, r = grouping.centred(rng.normal(size=24)), grouping.centred(rng.normal(size=24))
+    counts: dict[int, np.ndarray] = {}
+    for _, hashes, first in phrases_of(words, samples):
+        for name, sample in zip(hashes.tolist(), samples[first].tolist(), strict=True):
+            counts.setdefault(name, np.zeros(24))[sample] += 1
+    frequent = {name: grouping.centred(np.log2(1 + of)) for name, of in counts.items() if (of > 0).sum() >= MIN_SAMPLES}
+    sums = {name: sums_within(x[:, None], a, r, grouping) for name, x in frequent.items()}
+    varying = sorted((name for name in sums if sums[name].d[0] > TINY), key=lambda name: (-sums[name].d[0], name))
+    rows = feature_rows(words, samples, a, r, grouping)
+    assert rows.hashes.tolist() == sorted(varying[:most]) and (most < 100) == (len(varying) > len(rows.hashes))
+    for place, name in enumerate(rows.hashes.tolist()):
+        expected = [sums[name].groups, sums[name].s, sums[name].r, sums[name].v, sums[name].d]
+        assert np.allclose([column[place] for column in rows[2:]], np.ravel(expected), atol=1e-9)
+        assert rows.samples[place] == (counts[name] > 0).sum()
 
 
 def radar(texts: list[str], rewards: np.ndarray, sizes: list[int]) -> dict[int, tuple[float, ...]]:

@@ -31,7 +31,7 @@ from rolloupe.index.index_folders import (
 )
 from rolloupe.index.run import OpenRun
 from rolloupe.index.run_scheduler import CLOCK, Clock, RunScheduler
-from rolloupe.index.scans import ALWAYS, IndexServices, RunShard
+from rolloupe.index.scans import NOT_AWAITED, IndexServices, RunShard
 from rolloupe.index.segments.kinds import Budget
 from rolloupe.model import AS_FOUND, Location, Reading, RunInfo, Source
 from rolloupe.storage import address_of, folder_entries, is_remote, place_of
@@ -84,8 +84,8 @@ class IndexWork(NamedTuple):
     """The work that this process does itself."""
     shard: RunShard | None = None
     clock: Clock = CLOCK
-    shown: threading.Event = ALWAYS
-    """Set once a person sees a sample: until then, only numbers are indexed."""
+    looked_at: threading.Event = NOT_AWAITED
+    """Set once a person sees a sample: until then, only numbers are indexed. `Library.go_on` sets it, too."""
 
 
 ANY_RUN, ALL_CORES = RunSearch(), IndexWork()
@@ -145,7 +145,7 @@ class Library:
         self.budget = Budget(self.index_dir, budget_bytes)
         scheduler = RunScheduler(clock=work.clock)
         self._services = IndexServices(
-            self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock, work.shown
+            self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock, work.looked_at
         )
         self._scores = scores
         self._runs: dict[str, OpenRun] = {}
@@ -375,6 +375,12 @@ class Library:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def go_on(self) -> None:
+        """Index texts and all else, whether or not a person has seen a sample."""
+        self._services.looked_at.set()
+        for run in self.runs:
+            run.go_on()
 
     def _tell(self, kind: str, run: OpenRun | None) -> None:
         for callback in list(self._callbacks.values()):

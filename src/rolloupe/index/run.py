@@ -43,7 +43,7 @@ class OpenRun:
         self.format = self.indexer.format
         self.catalog, self.sources, self.facts = self.indexer.catalog, self.indexer.sources, self.indexer.facts
         self._scheduler, self._clock = services.scheduler, services.clock
-        self.shown = services.shown
+        self.looked_at = services.looked_at
         """Set it once a person sees a sample: see `IndexWork`."""
         self._scheduled: ScheduledRun | None = None
         self._starting, self._repairing = threading.Lock(), threading.Lock()
@@ -168,6 +168,10 @@ class OpenRun:
         self.indexer.times.asked_s = self._clock.now_s()
         if self._scheduler.crowd_s > POLL_S or not self.indexer.ready.is_set():
             self._call()
+
+    def go_on(self) -> None:
+        """Have the next turn now."""
+        self._call()
 
     def heal(self, paths: Iterable[Path]) -> bool:
         """Rebuild the segments among these that are missing or damaged. Returns whether there were any."""

@@ -44,10 +44,6 @@ class IndexProgress(Struct, frozen=True):
     phase: str
 
 
-SHOWN_S = 0.05
-"""The interval at which to look whether a sample is shown."""
-
-
 class RunIndexer:
     """The work on the index of one run. One thread at a time has a turn; any thread may ask what is known."""
 
@@ -73,7 +69,8 @@ class RunIndexer:
         """True if turns continue once everything is indexed."""
         self.progress = IndexProgress(0, 0, "scalars")
         self._scheduler, self.mirror, self._on_change = services.scheduler, mirror, on_change
-        self._shown = services.shown
+        self._looked_at = services.looked_at
+        self._waits_for_look = False
         self.scans = Scans(info, self.catalog, self.sources, services, self.stopped, self._tell)
 
         inline = partial(InlineExecutor, beyond=services.executor, ended=self.stopped)
@@ -99,6 +96,7 @@ class RunIndexer:
     def turn(self) -> float | None:
         """Bring the index up to date while no others wait. Returns the seconds until the next turn; None at the end."""
         self._gave_way.clear()
+        self._waits_for_look = False
         if not self.sources.has_looked:
             self._guarded(self._read)
         self._guarded(self.poll)
@@ -113,14 +111,12 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
-        if not self._shown.is_set():
-            return SHOWN_S
         write_derived = partial(self._packs.write_derived, self._goes_on)
         for work in (self._fetch_rest, self._write_packs, self._write_behind, write_derived):
             if not (self.stopped.is_set() or self._gave_way.is_set()):
                 self._guarded(work)
         if self._gave_way.is_set():
-            return 0.0
+            return self.times.rest_s if self._waits_for_look else 0.0
         self._guarded(self.catalog.tidy)
         if self.follows:  # a viewer need not wait until the index is sent to the store
             self.settled.set()
@@ -286,6 +282,10 @@ class RunIndexer:
         due = [segment for segment in pending if own.has(segment.meta.source, segment.meta.part)]
         if own.has_joined:
             random.shuffle(due)  # other shards write these, too: a random order rarely begins with the same one
+        self._waits_for_look = bool(due) and not self._looked_at.is_set()
+        if self._waits_for_look:
+            self._gave_way.set()
+            return False
         if due:
             self._update("text")
             self._on_change()

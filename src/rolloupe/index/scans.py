@@ -109,8 +109,9 @@ WAIT_S = 0.5
 """The longest wait for a scan between two polls of the sources."""
 
 
-ALWAYS = threading.Event()
-ALWAYS.set()
+NOT_AWAITED = threading.Event()
+"""Set already: the index waits for nobody."""
+NOT_AWAITED.set()
 
 
 class IndexServices(NamedTuple):
@@ -122,7 +123,7 @@ class IndexServices(NamedTuple):
     own_work: OwnWork = SMALL_RUNS
     shard: RunShard | None = None
     clock: run_scheduler.Clock = run_scheduler.CLOCK
-    shown: threading.Event = ALWAYS
+    looked_at: threading.Event = NOT_AWAITED
 
 
 class Scans:

@@ -19,6 +19,7 @@ from starlette.responses import Response
 from rolloupe.lru import Lru
 from rolloupe.server.threads import QUOTAS, Threads
 from rolloupe.wire import encoding
+from rolloupe.wire.failures import ErrorReply
 
 JSON = "application/json"
 BINARY = "application/octet-stream"
@@ -225,7 +226,7 @@ def error_reply(
     status: int, error: str, what_next: str, headers: Mapping[str, str] | None = None, place: int | None = None
 ) -> Response:
     """Return an `ErrorReply`."""
-    return json_response(encoding.ErrorReply(error=error, next=what_next, place=place), status, headers)
+    return json_response(ErrorReply(error=error, next=what_next, place=place), status, headers)
 
 
 def json_response(record: msgspec.Struct, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

@@ -33,15 +33,6 @@ def number(value: float | None) -> Number:
     return "Infinity" if value > 0 else "-Infinity"
 
 
-class ErrorReply(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """Every answer with a status of 400 or above: what failed, and what to do next."""
-
-    error: str
-    next: str
-    place: int | None = None
-    """Where a filter could not be parsed, in characters from 0."""
-
-
 _COPIED: dict[tuple[Any, ...], list[tuple[str, int, bool]]] = {}
 """The copied fields, with the source of each, and whether it is a `Number`; by record, types of sources, and names of
 values.

@@ -329,13 +329,13 @@ def test_ending_while_the_rest_is_imported(folder: Path, tmp_path: Path, state: 
 def import_waits(until: Path) -> str:
     """Have a server import its application only once a file is there."""
     return (
-        "import pathlib, time, rolloupe.server.app as module\n"
+        "import pathlib, sys, time\n"
         f"until = pathlib.Path({str(until)!r})\n"
-        "made = module.App.__init__\n"
-        "def init(self, *given, **named):\n"
-        "    while not until.exists():\n        time.sleep(0.05)\n"
-        "    made(self, *given, **named)\n"
-        "module.App.__init__ = init\n"
+        "class Late:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        while name == 'rolloupe.server.app' and not until.exists():\n            time.sleep(0.05)\n"
+        "sys.meta_path.insert(0, Late())\n"
+        "sys.modules.pop('rolloupe.server.app', None)\n"
     )
 
 

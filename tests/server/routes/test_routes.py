@@ -13,11 +13,11 @@ import pytest
 
 from rolloupe import query
 from rolloupe.formats import Discovery, discover
-from rolloupe.index import Library, OpenRun, RunSearch
+from rolloupe.index import IndexWork, Library, OpenRun, RunSearch
 from rolloupe.index import library as library_module
 from rolloupe.record import Recorder
 from rolloupe.server.app import App
-from rolloupe.wire.encoding import ErrorReply
+from rolloupe.wire.failures import ErrorReply
 from rolloupe.wire.runs import ProblemsReply, RunsReply, StepsReply
 from rolloupe.wire.samples import (
     FindReply,
@@ -397,3 +397,15 @@ def test_a_step_that_is_finished_is_said_to_be_although_nothing_was_indexed(tmp_
         eventually(lambda: get(app, target).json["states"] == {})
         assert get(app, target, if_none_match=first.headers["etag"]).status == 200
         assert "run" in told
+
+
+def test_a_sample_that_is_sent_lets_the_index_go_on(folder: Path, tmp_path: Path) -> None:
+    relax_run(folder)
+    looked_at = threading.Event()
+    with Library([folder], index_dir=tmp_path / "index", work=IndexWork(looked_at=looked_at)) as library:
+        app = served(library)
+        assert library.runs[0].wait(30)
+        (first, *_) = get(app, f"{run_path(app)}/samples?split=train").json["samples"]
+        assert not looked_at.is_set()
+        assert get(app, f"{run_path(app)}/sample?id={quote(first['id'], safe='')}").status == 200
+        assert looked_at.is_set()

@@ -16,6 +16,7 @@ from rolloupe.server.replies import error_reply
 from rolloupe.server.security.layers import Hosts, Limits, Origins, is_api, with_headers, without_base
 from rolloupe.server.settings import Settings
 from rolloupe.server.static_app import PLACE, Shell, shell
+from rolloupe.server.threads import Stopping
 
 if TYPE_CHECKING:
     from rolloupe.server.app import App
@@ -49,8 +50,8 @@ class Front:
             if self._is_for_page(scope):
                 await self._page(without_base(scope, self.settings.base_path), receive, send)
                 return
-            await asyncio.shield(asyncio.wrap_future(self._app))  # a client that goes does not end it
-        await (self.app or error_reply(503, "the server is stopping", "Start it again."))(scope, receive, send)
+            await asyncio.shield(asyncio.wrap_future(self._app))  # the end of one request must not end it for all
+        await (self.app or with_headers(error_reply(503, str(Stopping()), "Start it again.")))(scope, receive, send)
 
     def _is_for_page(self, scope: Scope) -> bool:
         """True for a file of the page: these are public, but a team's server admits nobody unknown."""

@@ -89,7 +89,7 @@ def listening(host: str, port: int | None) -> socket.socket:
 PATIENCE_S = 1.0
 """The page first shows the runs found within this time, then each other run once it is found."""
 FIRST_LOOK_S = 2.0
-"""After this time, the index is completed also if nobody has looked at a sample: it would delay the first one."""
+"""How long texts, tokens and features wait for the first sample to be shown: indexing them would delay it."""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
@@ -211,17 +211,17 @@ def opening(
 ) -> "Future[Library]":
     """Start to import the application, and then to open the library, in a thread: searching folders takes time.
 
-    Meanwhile nobody else may import NumPy: of two threads that import it at once, both may find it half made.
+    Two threads that import NumPy at once may both find it half made, so no other thread may import it meanwhile.
     """
     future: Future[Library] = Future()
-    shown = threading.Event()
+    looked_at = threading.Event()
 
-    def open_library() -> None:
+    def import_and_open() -> None:
         try:
-            from rolloupe.index.execution import keep_pandas_out
-
-            keep_pandas_out()
             with gc_paused():
+                from rolloupe.index.execution import keep_pandas_out
+
+                keep_pandas_out()  # before DuckDB is imported
                 from rolloupe import query
                 from rolloupe.index import IndexWork, Library, RunSearch
                 from rolloupe.server.app import App
@@ -231,16 +231,17 @@ def opening(
             front.becomes(App(future, front.settings, front.shell))
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
             library = Library(
-                place.paths, index_dir=place.index_dir, follow=True, search=search, work=IndexWork(**work, shown=shown),
-                scores=ScoreFiles(state_dir),
+                place.paths, index_dir=place.index_dir, follow=True, search=search,
+                work=IndexWork(**work, looked_at=looked_at), scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
         except BaseException as error:
             future.set_exception(error)
-        shown.wait(FIRST_LOOK_S)
-        shown.set()
+        else:
+            looked_at.wait(FIRST_LOOK_S)
+            library.go_on()
 
-    threading.Thread(target=open_library, name="opening", daemon=True).start()
+    threading.Thread(target=import_and_open, name="opening", daemon=True).start()
     return future
 
 

@@ -52,7 +52,7 @@ def sample(request: Request, run: OpenRun, key: SampleKey) -> samples.SampleRepl
     """`GET /api/runs/{run}/sample?id=&after=`."""
     found, group = loaded(request, run, key)
     reply = to_wire.sample_reply(run.id, found, group, query.count_steps(run, found.row.prompt_hash))
-    run.shown.set()
+    run.looked_at.set()
     return reply
 
 
