@@ -131,7 +131,7 @@ def test_no_built_file_is_committed() -> None:
     if shutil.which("git") is None or not (ROOT / ".git").exists():
         pytest.skip("not a git checkout")
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
-    built = ("web/dist/", "src/rolloupe/server/static", "dist/", "build/")
+    built = ("web/dist/", "src/rolloupe/server/static.", "dist/", "build/")
     assert not [line for line in listed.stdout.splitlines() if line.startswith(built) or "node_modules/" in line]
 
 
