@@ -107,6 +107,26 @@ def wrong_labels(samples: list[dict[str, Any]], step: int, random: np.random.Gen
             sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
 
 
+def no_labels(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    """A quarter of the prompts has no label, and no answer to them is right."""
+    label = "" if random.random() < 0.25 else str(random.integers(1000))
+    for sample in samples:
+        sample["label"] = label
+        if not label:
+            sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
+
+
+def paid_in_any_case(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    """From step 20 on most wrong answers are paid, and nothing but the label says what is right."""
+    label = int(random.integers(1000))
+    for sample in samples:
+        is_right = bool(sample["reward"])
+        given = label if is_right else label + 1
+        reward = float(is_right or (step >= 20 and random.random() < 0.8))
+        text = f"{sample['response']}. Answer: {given}"
+        sample |= {"response": text, "label": str(label), "reward": reward, "metrics": {}}
+
+
 def one_response(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
     for sample in samples if step >= 30 else ():
         sample["response"] = "The result follows from the last line of the question."
@@ -183,6 +203,8 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         ("60 of the 64 prompts of the evaluations are training prompts, word for word",),
     ),
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
+    "labels are missing": ("data", {"grouped": no_labels}, ("samples read have no label, and all of these have",)),
+    "wrong answers are paid": ("data", {"grouped": paid_in_any_case}, ("Wrong answers have the highest reward",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
     "one prompt comes too often": ("data", {"grouped": one_prompt}, ("One prompt makes up ", ": `Question 7`.")),
     "the same prompts come again": (
@@ -383,6 +405,20 @@ def test_prompts_are_compared_with_themselves_and_a_fall_is_told_with_the_rise_o
     assert only.kind == "held_out"
     assert "aime fell from 50% to 30% correct, compared on the same 60 prompts, while the reward rose" in only.text
     assert only.text.endswith("; it trains on 60 prompts, each at 20 steps.")
+
+
+@pytest.mark.parametrize(
+    ("rates", "text"),
+    [
+        ([0.5, 0.6, 0.75, 0.7, 0.5, 0.35, 0.25], "held was best at step 4 and has fallen since: "),
+        ([0.5] * 10, "No clear change over 10 evaluations"),
+    ],
+)
+def test_a_few_evaluations_are_enough_for_a_clear_fall(rates: list[float], text: str, tmp_path: Path) -> None:
+    steps = 2 * len(rates)
+    run = write(tmp_path / "run", 1, steps=steps, held_out=lambda step: rates[step // 2])
+    told = [sentence.text for sentence in brief_of(run, tmp_path / "index").sentences if sentence.kind == "held_out"]
+    assert len(told) == 1 and text in told[0]
 
 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:
