@@ -107,6 +107,14 @@ def wrong_labels(samples: list[dict[str, Any]], step: int, random: np.random.Gen
             sample |= {"reward": 0.0, "metrics": {"correct": 0.0}}
 
 
+def unpaid_source(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+    source = str(random.choice(["forum", "textbook", "exam", "quiz"]))
+    for sample in samples:
+        sample["tags"] = {"source": source}
+        if source == "quiz":
+            sample["reward"] = 0.0
+
+
 def no_labels(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
     """A quarter of the prompts has no label, and no answer to them is right."""
     label = "" if random.random() < 0.25 else str(random.integers(1000))
@@ -203,6 +211,11 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
         ("60 of the 64 prompts of the evaluations are training prompts, word for word",),
     ),
     "labels are wrong": ("data", {"grouped": wrong_labels}, ("siblings agree on an answer that the label denies",)),
+    "a source is never paid": (
+        "data",
+        {"grouped": unpaid_source},
+        ("with `source` quiz have the lowest reward, 0; of",),
+    ),
     "labels are missing": ("data", {"grouped": no_labels}, ("samples read have no label, and all of these have",)),
     "wrong answers are paid": ("data", {"grouped": paid_in_any_case}, ("Wrong answers have the highest reward",)),
     "one response is given to all": ("data", {"grouped": one_response}, ("One response makes up 100% of the samples",)),
@@ -243,6 +256,15 @@ PLANTED: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {
     "prompts state their labels": ("data", {"grouped": leaks}, ("The prompt states the label: ",)),
     "a habit spreads": ("answers", {"change": hedges}, ("Hedging in ",)),
     "advantages are NaN": ("data", {"change": advantage_nan}, ("NaN",)),
+    "the engine's logprobs differ": (
+        "curves",
+        {
+            "metrics": lambda step, random: {
+                "logprob_diff_mean": (0.4 if step > 24 else 0.004) * random.uniform(0.8, 1.2)
+            }
+        },
+        ("The trainer's mismatch KL has been high since step 25",),
+    ),
     "the KL spikes": ("curves", {"metrics": spike}, ("step 33",)),
 }
 """What is planted in a run, by name: the kind of the first sentence, how the run is written, and what is said of it."""

@@ -92,7 +92,7 @@ def check_correctness(pages: Pages, sentence: dict[str, Any]) -> None:
 def check_held_out(pages: Pages, sentence: dict[str, Any]) -> None:
     evaluations = {one["split"]: one["steps"] for one in pages.ask("evals")["evals"]}
     steps = evaluations[sentence["evidence"]["split"]]
-    width = int((re.search(r"means of (\d+) steps", sentence["text"]) or ["", "1"])[1])
+    width = int((re.search(r"means of (\d+) evaluations", sentence["text"]) or ["", "1"])[1])
     scores = np.array([step["pass_at"][0] for step in steps])
     means = {f"{100 * scores[at : at + width].mean():.0f}" for at in range(len(scores) - width + 1)}
     numbers = re.findall(r"(\d+)%", sentence["text"])
@@ -121,6 +121,14 @@ def check_data(pages: Pages, sentence: dict[str, Any]) -> None:
     assert rules[sentence["evidence"]["finding"]] == sentence["text"]
 
 
+def check_unpaid(pages: Pages, sentence: dict[str, Any]) -> None:
+    shown = pages.ask(f"samples?split=train&where={quote(sentence['evidence']['where'])}&limit=500")
+    count, lowest = re.search(r"All ([\d,]+) samples .* reward, (\S+);", sentence["text"]).groups()  # type: ignore[pyrefly:missing-attribute]
+    assert shown["total"] == int(count.replace(",", "")) and {one["reward"] for one in shown["samples"]} == {
+        float(lowest)
+    }
+
+
 def check_curves(pages: Pages, sentence: dict[str, Any]) -> None:
     alarms = {f"{one['title']}: {one['text']}.": one for one in pages.ask("alarms")["alarms"]}
     assert sentence["evidence"]["curve"] in alarms[sentence["text"]]["curves"]
@@ -142,6 +150,7 @@ CHECKS = {
     ("answers", "findings"): check_answers,
     ("data", "findings"): check_data,
     ("data", "metrics"): check_broken,
+    ("data", "rollouts"): check_unpaid,
     ("curves", "metrics"): check_curves,
 }
 """The check of each kind of sentence, by the page that it leads to."""

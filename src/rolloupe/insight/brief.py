@@ -57,8 +57,10 @@ TRIFLE, MANY = "other_reward", 0.005
 LOOKS = {"same_texts", "policy_lag", "few_prompts"}
 """Rules about samples that a brief mentions though they need a look, if they concern `SHARE` of the samples."""
 SHARE, MOST_PARTS = 0.05, 8
-FALLS_BY_CHANCE = 1e-4
-"""How often chance may make an evaluation seem to have fallen since its best, at any of its steps."""
+EVAL_WINDOWS, FALLS_BY_CHANCE = 5, 1e-4
+"""How many windows an evaluation has beside each other, and how often chance may make it seem to have fallen since its
+best one.
+"""
 OWN = {"reward_collapse"}
 """Rules about curves that the sentences about the reward replace."""
 
@@ -85,7 +87,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
     correctness = correctness_of(run, metrics_of(run.snapshot(), split), "")
     # The sentence about an evaluation says the same.
     reward = [] if held_out and is_asked(split, EVALS) else list(rewards.reward_sentences(split, steps))
-    names = rewards.columns_of_few_values(run, split) if any(one.way for one in reward) else []
+    names = rewards.columns_of_few_values(run, split) if reward else []
     judged = [correctness] if correctness else parts_of(run, metrics_of(run.snapshot(), split))[:MOST_PARTS]
     data = LintData(run, EVERYTHING, [*judged, *names])
     rewarded = data.reward[(data.split == split) & np.isfinite(data.reward)]
@@ -104,7 +106,7 @@ def brief(run: OpenRun, asked: BriefQuery) -> Brief:
         title, text = diverged[0].alarm.title, reward[-1].sentence.text.rstrip(".")
         text = f"{text}; {title[:1].lower()}{title[1:]}, {diverged[0].alarm.text}."
         reward[-1] = reward[-1]._replace(sentence=replace(reward[-1].sentence, text=text))
-    parts = rewards.part_sentences(data, split, judged)
+    parts = [*rewards.unpaid_values(data, split, names), *rewards.part_sentences(data, split, judged)]
     others = [*parts, *_data(data, stands_still=stands_still), *_diverging(data, reward, held_out, found.findings)]
     raised = [
         one
@@ -163,7 +165,7 @@ def _diverging(data: LintData, reward: list[Ranked], held_out: list[Ranked], fou
     return [*reward, fell._replace(sentence=replace(fell.sentence, text=f"{text}."))]
 
 
-PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.7, 0.05
+PAIRED_PROMPTS, PAIRED_CHANGE, PAIRED_POINTS = 30, 3.3, 0.05
 """The least of what a comparison of prompts with themselves reports: how many, standard errors, share of answers."""
 
 
@@ -195,9 +197,9 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     if deviation is None:
         pooled = (float((values * counts).sum()) + 1) / (float(counts.sum()) + 2)  # none right leaves doubt too
         deviation = sqrt(pooled * (1 - pooled))
-    windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation))
+    windows = windows_of([step.step for step in known], values, counts, np.full(len(known), deviation), EVAL_WINDOWS)
     (early, late), begin, change = windows.ends, known[0].step, windows.change
-    paired, over = paired_change(run, summary.split, by_score=is_score), windows.over
+    paired, over = paired_change(run, summary.split, by_score=is_score), windows.over.replace("steps", "evaluations")
     least = max(PAIRED_CHANGE * paired.error, PAIRED_POINTS * (2 * deviation if is_score else 1.0))
     is_clear = not before and paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
     if not change and is_clear and paired.mean * (late - early) > 0:
@@ -206,7 +208,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     if windows.best - late > rare * windows.error:
         rank, change, begin = Rank.ERROR, -1, windows.best_step
         fall = change_of(windows.best, late, shown)
-        text = f"was best at step {begin} and has fallen since: {fall}{unit}{windows.over}."
+        text = f"was best at step {begin} and has fallen since: {fall}{unit}{over}."
     elif change:
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
         text = f"{word} from {shown(early)} to {shown(late)}{unit}{over}."

@@ -147,14 +147,17 @@ class Windows(NamedTuple):
         return f" (means of {self.width} steps)" if self.width > 1 else ""
 
 
-def windows_of(steps: Sequence[int], values: Floats, weights: Floats, deviations: Floats) -> Windows:
-    """Return the windows of a curve: a value, a number of samples and a standard deviation for each step.
+def windows_of(
+    steps: Sequence[int], values: Floats, weights: Floats, deviations: Floats, count: int = WINDOWS
+) -> Windows:
+    """Return the windows of a curve, `count` beside each other: it has a value, a number of samples and a standard
+    deviation for each step.
 
     The noise of a step is that of a mean of its samples, or that between neighbouring steps, whichever is more.
     """
     scale = scale_of(values, deviations)
     values, deviations = values / scale, deviations / scale
-    width = max(1, len(steps) // WINDOWS)
+    width = max(1, len(steps) // count)
     sums, counts = (np.concatenate([[0.0], np.cumsum(part)]) for part in (values * weights, weights))
     means = (sums[width:] - sums[:-width]) / (counts[width:] - counts[:-width])
     errors = deviations / np.sqrt(weights)

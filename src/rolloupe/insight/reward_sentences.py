@@ -121,6 +121,8 @@ OF_PROMPTS, LEFT, LUCK = 0.99, 1 / 3, 0.5
 """The least share of prompts with one value; the most of a change that is left within a value; the least variance of
 groups with one value, as a share of luck's: other values follow from the answers.
 """
+FEWEST, MOST_UNPAID = 8, 0.8
+"""The least groups of a value that never earns anything, and the most of the others that do not either."""
 RARE, RISE, LESS = 0.1, 0.2, 0.5
 """The most samples that fail early, how much their share rises, and by how many standard deviations they earn less."""
 
@@ -301,6 +303,33 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
             sentence = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
             return [plain, sentence] if is_dip else [sentence, plain]
     return [plain]
+
+
+def unpaid_values(data: LintData, split: str, names: Sequence[str]) -> Iterator[Ranked]:
+    """Yield the value of a column of prompts whose samples all have the lowest reward, if most others have more."""
+    own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
+    prompts, groups = alike(data.hashes(PROMPT)[own]), data.grouping.numbers[own]
+    if not len(own) or len(np.unique(prompts)) * 2 > len(own):
+        return
+    lowest = data.reward[own].min()
+    is_worst = data.reward[own] == lowest
+    for name in names:
+        values, kind = _kinds(data, own, name)
+        if not 1 < len(values) <= VALUES or np.equal(*extremes(prompts, kind)).mean() < OF_PROMPTS:
+            continue
+        for number, value in enumerate(values):
+            has = kind == number
+            others, is_text = float(is_worst[~has].mean()), isinstance(value, str)  # a number tells of the answer
+            is_common = has.sum() >= PART * len(own) and len(np.unique(groups[has])) >= FEWEST
+            if not is_text or not is_common or not is_worst[has].all() or others > MOST_UNPAID:
+                continue
+            of = f"of the environment {value}" if name == "env" else f"with `{name}` {value}"
+            text = f"All {int(has.sum()):,} samples {of} have the lowest reward, {figure(float(lowest))}"
+            where = f"{query.quoted(name)} = {query.quoted(value)}"
+            evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
+            text = f"{text}; of the others {percent(others)} have it."
+            yield Ranked(Rank.ERROR, BriefSentence(text=text, kind="data", evidence=evidence))
+            return
 
 
 def _kinds(data: LintData, own: Places, name: str) -> tuple[list[Any], NDArray[np.int64]]:

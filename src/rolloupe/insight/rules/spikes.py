@@ -250,7 +250,8 @@ def kl_explosion(source: RunCurves) -> Iterator[Alarm]:
         before = max(float(np.median(part)) for part in np.split(curve.values[: 4 * fifth], 4))
         if 0 < GROWN * before < curve.late():
             first, last = curve.late_steps()
-            text = f"{said_of(name)} is {curve.late():.3g} in the last fifth of the steps, at most {before:.3g} before"
+            late = f"{said_of(name)} has a median of {curve.late():.3g} in the last fifth of the steps"
+            text = f"{late}, and of at most {before:.3g} in each fifth before"
             alarm = Alarm(
                 f"{whose('KL', name)} is {curve.late() / before:.2g} times as high", text, first, last,
                 sort="derived.max_kl", curves=(name,),
@@ -262,7 +263,12 @@ def kl_explosion(source: RunCurves) -> Iterator[Alarm]:
 
 
 MISMATCH = SpikeRule(
-    "Mismatch KL", [("token", "mismatch_kl", "mean")], r"(^|/)mismatch_kl([_/]mean)?$", 5, 8, "derived.max_mismatch_kl"
+    "Mismatch KL",
+    [("token", "mismatch_kl", "mean")],
+    r"(^|/)(mismatch_kl|logprobs?_diff)([_/]mean)?$",
+    5,
+    8,
+    "derived.max_mismatch_kl",
 ).rule("mismatch_spike", "Mismatch of trainer and engine")
 RATIO = SpikeRule(
     "The largest ratio",
