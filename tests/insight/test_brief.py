@@ -15,6 +15,7 @@ from rolloupe import Recorder
 from rolloupe.demo import RUNS
 from rolloupe.insight.brief import Brief
 from rolloupe.insight.curves import windows_of
+from rolloupe.query.evals.scores import paired_change
 from rolloupe.questions import BriefQuery
 from tests.insight.briefed import WORDS, write
 from tests.insight.planted_runs import RUNS as RUNS_OF_TEN_KINDS
@@ -441,6 +442,20 @@ def test_a_few_evaluations_are_enough_for_a_clear_fall(rates: list[float], text:
     run = write(tmp_path / "run", 1, steps=steps, held_out=lambda step: rates[step // 2])
     told = [sentence.text for sentence in brief_of(run, tmp_path / "index").sentences if sentence.kind == "held_out"]
     assert len(told) == 1 and text in told[0]
+
+
+def test_prompts_that_soon_go_are_not_compared_with_themselves(tmp_path: Path) -> None:
+    """Each prompt is asked at two successive evaluations, rightly and then wrongly: no prompt saw the whole run."""
+    with Recorder(tmp_path / "run", code=None) as run:
+        for step, group, age in itertools.product(range(12), range(20), range(2)):
+            run.sample(
+                step=step, split="eval/held", group=f"{step - age} {group}", index=0, response="x",
+                prompt=f"Question {step - age} {group}", reward=float(age == 0), metrics={"correct": float(age == 0)},
+            )  # fmt: skip
+    (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
+    assert "compared" not in only.text and "No clear change" in only.text
+    opened = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].indexed()
+    assert paired_change(opened, "eval/held").prompts == 0
 
 
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:

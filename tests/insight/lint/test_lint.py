@@ -158,14 +158,19 @@ def test_rules_of_token_series_look_at_steps(rule: str, values: list[float], tex
     assert [one.rule] == [one.rule for one in found.broken]
 
 
-@pytest.mark.parametrize(("bare_reward", "share"), [(0.0, 0.5), (1.0, 0.5), (0.0, 0.0)])
-def test_samples_without_a_label_that_never_earn_anything(bare_reward: float, share: float, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("bare", "bare_reward", "share"),
+    [("", 0.0, 0.5), ("None", 0.0, 0.5), ("[]", 0.0, 0.5), ("", 1.0, 0.5), ("", 0.0, 0.0), ("", 0.5, 0.5)],
+)
+def test_samples_without_a_label_that_never_earn_anything(
+    bare: str, bare_reward: float, share: float, tmp_path: Path
+) -> None:
     with rolloupe.Recorder(tmp_path / "run") as recorder:
         for number in range(160):
             is_bare, is_right = number % 4 == 0, number % 8 < 8 * share
             recorder.sample(
                 step=0, group=str(number // 8), index=number % 8, prompt=f"{number // 8}?", response=f"So {number}.",
-                label="" if is_bare else "3", reward=bare_reward if is_bare else float(is_right),
+                label=bare if is_bare else "3", reward=bare_reward if is_bare else float(is_right),
             )  # fmt: skip
         recorder.step_end(0)
     found = rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index").runs[0].lint()

@@ -213,6 +213,7 @@ def _is_disputed(given: list[tuple[str, str]]) -> bool:
 
 
 READ_LABELS, LEAST_EMPTY, BY_CHANCE = 128, 6, 1e-3
+NO_LABELS = {"", "none", "null", "nan", "[]", "{}"}
 
 
 @lint_rule()
@@ -220,12 +221,12 @@ def empty_labels(data: LintData) -> Breach | None:
     """{LEAST_EMPTY} or more of the samples that were read have no label, though others have one, and all of these have
     the lowest reward of the run, which would not happen by chance.
     """
-    own = evenly(np.flatnonzero(data.is_train & np.isfinite(data.reward)), READ_LABELS)
-    read = whole_samples(data.run, data.arrays, own.tolist(), MOST_BYTES)
-    has_label = {place: bool(sample.label.strip()) for place, sample in read}
+    trained = np.flatnonzero(data.is_train & np.isfinite(data.reward))
+    read = whole_samples(data.run, data.arrays, evenly(trained, READ_LABELS).tolist(), MOST_BYTES)
+    has_label = {place: sample.label.strip().lower() not in NO_LABELS for place, sample in read}
     if not any(has_label.values()):
         raise NotChecked("no sample that lint read has a label")
-    is_worst = data.reward == data.reward[own].min()
+    is_worst = data.reward == data.reward[trained].min()
     bare = np.array([place for place, has in has_label.items() if not has], np.int64)
     worst_share = float(is_worst[[place for place, has in has_label.items() if has]].mean())
     if len(bare) < LEAST_EMPTY or not is_worst[bare].all() or worst_share ** len(bare) > BY_CHANCE:

@@ -169,11 +169,15 @@ def eval_summary(
     return EvalSummary(split, judge.metric, bar.value, bar.falls, bar.reason, judge.metrics, ks, steps)
 
 
+LASTS = 2 / 3
+"""Of the steps of an evaluation, how many a prompt spans that is compared with itself."""
+
+
 class PairedChange(NamedTuple):
     """The change of the share of correct answers over all steps, along a straight line for each prompt."""
 
     prompts: int
-    """How many prompts several steps have."""
+    """How many prompts are asked over most of the steps."""
     mean: float
     error: float
     """The standard error of the mean."""
@@ -190,7 +194,11 @@ def paired_change(run: OpenRun, split: str, *, by_score: bool = False) -> Paired
     middles = np.bincount(prompt, places, count) / np.maximum(np.bincount(prompt, minlength=count), 1)
     gaps = places - middles[prompt]
     squares = np.bincount(prompt, gaps * gaps, count)
-    slopes = np.bincount(prompt, gaps * shares, count)[squares > 0] / squares[squares > 0]
+    first, last = np.full(count, inf), np.full(count, -inf)
+    np.minimum.at(first, prompt, places)
+    np.maximum.at(last, prompt, places)
+    lasts = (squares > 0) & (last - first >= LASTS * (len(steps) - 1))
+    slopes = np.bincount(prompt, gaps * shares, count)[lasts] / squares[lasts]
     if len(slopes) < 2:
         return PairedChange(0, 0.0, inf)
     changes = slopes * (len(steps) - 1)
