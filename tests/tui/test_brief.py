@@ -21,7 +21,7 @@ async def test_each_sentence_opens_its_evidence(tmp_path: Path, demo_index: Path
         await me.briefed()
         assert me.lines[4:] == before, "nothing moves when the sentences come"
         assert me.lines[1].startswith(" 7 paid for  Within groups the reward pays +0.13 for the same sentence")
-        assert "best at step 89" in me.lines[2] and "47% to 76%" in me.lines[3]
+        assert "best at step 89" in me.lines[2] and "48% to 77%" in me.lines[3]
         await me.press("7")
         screen = me.app.screen
         assert isinstance(screen, FindingsScreen)
