@@ -444,6 +444,33 @@ def test_a_few_evaluations_are_enough_for_a_clear_fall(rates: list[float], text:
     assert len(told) == 1 and text in told[0]
 
 
+def test_a_source_that_is_never_paid_is_found_by_its_beginning(tmp_path: Path) -> None:
+    """Values are compared up to a colon, and so does the filter that leads to their samples."""
+
+    def change(samples: list[dict[str, Any]], step: int, random: np.random.Generator) -> None:
+        source = str(random.choice(["forum", "exam", "quiz:"]))
+        for index, sample in enumerate(samples):
+            sample["tags"] = {"source": source + f" part {index}" * (source == "quiz:")}
+            if source == "quiz:":
+                sample["reward"] = 0.0
+
+    first = brief_of(write(tmp_path / "run", 1, grouped=change), tmp_path / "index").sentences[0]
+    assert "with `source` quiz have the lowest reward" in first.text
+    assert first.evidence.where == "source contains quiz:"
+
+
+def test_a_fall_since_the_best_is_one_of_all_prompts(tmp_path: Path) -> None:
+    """Each prompt compared with itself fell, too, but along all steps: that is not the fall that is told."""
+    with Recorder(tmp_path / "run", code=None) as run:
+        for (step, right), group in itertools.product(enumerate((28, 47, 38, 30, 20)), range(60)):
+            run.sample(
+                step=step, split="eval/held", group=str(group), index=0, prompt=f"Question {group}", response="x",
+                reward=float(group < right), metrics={"correct": float(group < right)},
+            )  # fmt: skip
+    (only,) = brief_of(tmp_path / "run", tmp_path / "index").sentences
+    assert only.text == "held was best at step 1 and has fallen since: 78% → 33% correct."
+
+
 def test_prompts_that_soon_go_are_not_compared_with_themselves(tmp_path: Path) -> None:
     """Each prompt is asked at two successive evaluations, rightly and then wrongly: no prompt saw the whole run."""
     with Recorder(tmp_path / "run", code=None) as run:

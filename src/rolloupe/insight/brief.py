@@ -201,9 +201,10 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
     (early, late), begin, change = windows.ends, known[0].step, windows.change
     paired, over = paired_change(run, summary.split, by_score=is_score), windows.over.replace("steps", "evaluations")
     least = max(PAIRED_CHANGE * paired.error, PAIRED_POINTS * (2 * deviation if is_score else 1.0))
+    compared = ""
     is_clear = not before and paired.prompts >= PAIRED_PROMPTS and abs(paired.mean) > least
     if not change and is_clear and paired.mean * (late - early) > 0:
-        change, over = int(np.sign(paired.mean)), f"{over}, compared on the same {paired.prompts} prompts"
+        change, compared = int(np.sign(paired.mean)), f", compared on the same {paired.prompts} prompts"
     rare = -NormalDist().inv_cdf(FALLS_BY_CHANCE / len(known))
     if windows.best - late > rare * windows.error:
         rank, change, begin = Rank.ERROR, -1, windows.best_step
@@ -211,7 +212,7 @@ def _evaluation(run: OpenRun, summary: EvalSummary) -> tuple[int, Ranked] | None
         text = f"was best at step {begin} and has fallen since: {fall}{unit}{over}."
     elif change:
         rank, word = (Rank.CHANGE, "rose") if change > 0 else (Rank.ERROR, "fell")
-        text = f"{word} from {shown(early)} to {shown(late)}{unit}{over}."
+        text = f"{word} from {shown(early)} to {shown(late)}{unit}{over}{compared}."
     else:
         doubt = f"{windows.by_chance:.2g}" if is_score else f"{100 * windows.by_chance:.0f}"
         rank, text = Rank.STEADY, f"{change_of(early, late, shown)} (±{doubt})"

@@ -241,7 +241,7 @@ def part_sentences(data: LintData, split: str, parts: Sequence[str]) -> Iterator
 
     `parts` names the metric of correctness that `data` has, or else the parts of the reward.
     """
-    counts = (data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == "")
+    counts = _counts(data, split)
     judged = {
         env: windows
         for env, own in _environments(data, data.split == split)
@@ -276,7 +276,7 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
     """
     if not plain.way or plain.sentence.steps is None:
         return [plain]
-    own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
+    own = np.flatnonzero(_counts(data, split))
     step = data.step[own]
     steps = np.unique(step)
     if len(steps) < LEAST_STEPS:
@@ -297,8 +297,7 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
                 return [Ranked(Rank.CAUSE, replace(plain.sentence, text=text), plain.way)]
         elif plain.way < 0 and (failure := change.failure(values, kind)):
             value, shares = failure
-            where = f"{query.quoted(name)} {'contains' if value.endswith(':') else '='} {query.quoted(value)}"
-            evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
+            evidence = Evidence(page="rollouts", split=split, where=_where(name, value), sort="reward")
             text = f"{what} {value.removesuffix(':')}{shares}{' in these steps' * is_dip}."
             sentence = Ranked(Rank.CAUSE, BriefSentence(text=text, kind="reward", evidence=evidence), -1)
             return [plain, sentence] if is_dip else [sentence, plain]
@@ -307,7 +306,7 @@ def explained(data: LintData, split: str, names: Sequence[str], plain: Ranked) -
 
 def unpaid_values(data: LintData, split: str, names: Sequence[str]) -> Iterator[Ranked]:
     """Yield the value of a column of prompts whose samples all have the lowest reward, if most others have more."""
-    own = np.flatnonzero((data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == ""))
+    own = np.flatnonzero(_counts(data, split))
     prompts, groups = alike(data.hashes(PROMPT)[own]), data.grouping.numbers[own]
     if not len(own) or len(np.unique(prompts)) * 2 > len(own):
         return
@@ -323,13 +322,24 @@ def unpaid_values(data: LintData, split: str, names: Sequence[str]) -> Iterator[
             is_common = has.sum() >= PART * len(own) and len(np.unique(groups[has])) >= FEWEST
             if not is_text or not is_common or not is_worst[has].all() or others > MOST_UNPAID:
                 continue
-            of = f"of the environment {value}" if name == "env" else f"with `{name}` {value}"
+            shown = value.removesuffix(":")
+            of = f"of the environment {shown}" if name == "env" else f"with `{name}` {shown}"
             text = f"All {int(has.sum()):,} samples {of} have the lowest reward, {figure(float(lowest))}"
-            where = f"{query.quoted(name)} = {query.quoted(value)}"
-            evidence = Evidence(page="rollouts", split=split, where=where, sort="reward")
+            evidence = Evidence(page="rollouts", split=split, where=_where(name, value), sort="reward")
             text = f"{text}; of the others {percent(others)} have it."
             yield Ranked(Rank.ERROR, BriefSentence(text=text, kind="data", evidence=evidence))
             return
+
+
+def _counts(data: LintData, split: str) -> Mask:
+    """Return which samples the mean rewards of a split are about."""
+    counts: Mask = (data.split == split) & np.isfinite(data.reward) & (data.arrays.words("discarded") == "")
+    return counts
+
+
+def _where(name: str, value: str) -> str:
+    """Return the filter for a value that `_kinds` names: a text, or its beginning up to a colon."""
+    return f"{query.quoted(name)} {'contains' if value.endswith(':') else '='} {query.quoted(value)}"
 
 
 def _kinds(data: LintData, own: Places, name: str) -> tuple[list[Any], NDArray[np.int64]]:
