@@ -353,7 +353,7 @@ def _sums(hits: _Hits, starts: Places, advantages: Floats, rewards: Floats, grou
 
     samples_of = np.diff(starts, append=len(hits.hashes))
     features = np.repeat(np.arange(len(starts)), samples_of)  # of each hit
-    places = features * max(1, len(grouping)) + grouping.numbers.take(hits.samples)
+    places = features * len(grouping) + grouping.numbers.take(hits.samples)
     of_group = _starts(places)  # the first hit of each feature and group
     hits_of = np.diff(of_group, append=len(places))
     pairs, own = features.take(of_group), hits.samples.take(of_group)

@@ -83,7 +83,7 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
     scores = {name: curve.finite() for name, curve in (logged | sampled).items() if curve is not None}
     if not scores:
         raise curves.NotChecked("the run has no evaluation")
-    has_risen, short = reward.windows().change > 0 and not reward.windows().has_fallen, []
+    of_reward, short = reward.windows(), []
     for name, score in scores.items():
         is_logged = name not in sampled
         fewest = FEWEST if is_logged else SCORES
@@ -99,6 +99,7 @@ def eval_down(source: curves.RunCurves) -> Iterator[curves.Alarm]:
         drop = scale * float(np.mean(late.values[:third] / scale) - np.mean(late.values[-third:] / scale))
         is_down = drop > least and rank_correlation(late) < min(FALL, lucky)
         is_told = is_down and len(paid) >= FEWEST and rank_correlation(paid) > RISE
+        has_risen = of_reward.change > 0 and not of_reward.has_fallen
         if is_logged and has_risen and not is_told and (whole := score.windows()).has_fallen:
             first, drop, paid = whole.best_step, whole.best - whole.ends[1], reward
             is_told = drop > least

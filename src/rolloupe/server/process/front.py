@@ -47,8 +47,8 @@ class Front:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
         if not self._app.done():
-            if self._is_for_page(scope):
-                await self._page(without_base(scope, self.settings.base_path), receive, send)
+            if self._is_for_page(asked := without_base(scope, self.settings.base_path)):
+                await self._page(asked, receive, send)
                 return
             await asyncio.shield(asyncio.wrap_future(self._app))  # the end of one request must not end it for all
         await (self.app or with_headers(error_reply(503, str(Stopping()), "Start it again.")))(scope, receive, send)
@@ -56,7 +56,7 @@ class Front:
     def _is_for_page(self, scope: Scope) -> bool:
         """True for a file of the page: these are public, but a team's server admits nobody unknown."""
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD") and self.settings.team is None
-        return is_read and not is_api(without_base(scope, self.settings.base_path)["path"])
+        return is_read and not is_api(scope["path"])
 
     def close(self) -> None:
         """End streams and waiting requests."""
