@@ -14,18 +14,19 @@ WORDS = (
     "therefore the sum of both roots equals seven so we check again by substitution and find that this holds for "
     "every positive integer except perhaps the last one which needs a separate argument about parity let me verify"
 ).split()
+CJK_WORDS = "因此 两个 根的 和等于 七 所以我们 再次 通过代入 检验 对每个 正整数 都成立 最后一个 需要单独 论证".split()
 POOL_CHARS = 1_000_000
 
 
-def text_pool(rng: random.Random) -> str:
+def text_pool(rng: random.Random, vocabulary: list[str] = WORDS, gap: str = " ") -> str:
     """A long text to cut responses from: far quicker than to draw each word."""
     words: list[str] = []
     size = 0
     while size < POOL_CHARS:
-        word = rng.choice(WORDS) if rng.random() < 0.97 else f"{rng.random():.4f}\n"
+        word = rng.choice(vocabulary) if rng.random() < 0.97 else f"{rng.random():.4f}\n"
         words.append(word)
-        size += len(word) + 1
-    return " ".join(words)
+        size += len(word) + len(gap)
+    return gap.join(words)
 
 
 def record(rng: random.Random, pool: str, step: int, index: int, group_size: int, size_bytes: int, steps: int) -> dict:

@@ -1,12 +1,16 @@
 """How fast a run is indexed, as a ratio to a scan for newlines, which is the least that any reader does.
 
-    python benchmarks/index.py WORK_DIR [--rounds 7] [--megabytes 400]
+    python benchmarks/index.py WORK_DIR [--rounds 7] [--megabytes 400] [--only WORD]
 
 Writes two runs of the shapes that trainers write: light (18 kB of text a line) and heavy (six arrays with a number a
 token), which is read both with aggregates (as RLLoggingBoard) and without any (as plain JSON lines). Then times,
 interleaved, a newline scan, the scalar index with one process and with two that have started already, and plain
 parsers on the same files. Prints medians, ratios, and the peak memory of the processes that scan. Files are in the
 page cache.
+
+After them come the lines that people have, an eighth as many bytes of each: of 0.7, 5 and 19.5 kB with escapes, and of
+5 kB in Chinese, in UTF-8 and escaped, with prompts shared by groups of eight; as Relax, verl and plain logs write them.
+Each stands beside `json.loads` in CPU time, with the bytes of its index. `--only` measures titles with this word.
 """
 
 import argparse
@@ -21,6 +25,8 @@ from concurrent.futures import Future
 from pathlib import Path
 from statistics import median
 
+import generate
+
 from rolloupe.formats import by_name, discover
 from rolloupe.index.execution import InlineExecutor, JobReply, ProcessExecutor, ScanJob
 from rolloupe.index.segments.parts import parts_of
@@ -29,6 +35,20 @@ from rolloupe.model import Reading
 WORDS = "the sum of both roots is seven so we check that by substitution and it holds for every integer ".split()
 SERIES = ("logprobs", "ref_logprobs", "values", "token_rewards", "advantages", "entropy")
 FILES = 8
+TYPICAL = {
+    # The bytes of a line, its words, and whether what ASCII lacks is escaped.
+    "0.7 kB": (700, generate.WORDS, True),
+    "5 kB": (5000, generate.WORDS, True),
+    "19.5 kB": (19500, generate.WORDS, True),
+    "5 kB CJK": (5000, generate.CJK_WORDS, False),
+    "5 kB CJK escaped": (5000, generate.CJK_WORDS, True),
+}
+KEYS = {
+    "relax": {},
+    "verl": {"prompt": "input", "response": "output", "label": "gts", "reward": "score", "rollout_id": "step"},
+    "generic": {"rollout_id": "step", "group_index": "prompt_id"},
+}
+"""The names of Relax's keys in each format."""
 SCAN, ONE, TWO, PYTHON = "newline scan", "index, 1 process", "index, 2 processes", "json.loads"
 
 
@@ -66,6 +86,29 @@ def written(folder: Path, make: Callable[[random.Random, int, int], dict[str, ob
                 index = 0
                 while file.tell() < size // FILES:
                     file.write(json.dumps(make(rng, step, index)) + "\n")
+                    index += 1
+    return folder
+
+
+def typical(folder: Path, format: str, shape: str, size: int) -> Path:
+    """A run of about so many bytes, of lines that people have; made once."""
+    line_bytes, vocabulary, escaped = TYPICAL[shape]
+    place = folder / "rollout_result/train" if format == "relax" else folder
+    if not place.is_dir():
+        place.mkdir(parents=True)
+        rng = random.Random(0)
+        pool = generate.text_pool(rng, vocabulary, " " if vocabulary is generate.WORDS else "")
+        char_bytes = len(json.dumps(pool, ensure_ascii=escaped).encode()) / len(pool)
+        for step in range(FILES):
+            with (place / f"{step}.jsonl").open("wb") as file:
+                index = 0
+                while file.tell() < size // FILES:
+                    row = generate.record(rng, pool, step, index, 8, 500 + int((line_bytes - 480) / char_bytes), FILES)
+                    if format != "relax":
+                        row |= row.pop("reward")
+                        row["reward"] = row.pop("score")
+                    row = {KEYS[format].get(key, key): value for key, value in row.items()}
+                    file.write(json.dumps(row, ensure_ascii=escaped).encode() + b"\n")
                     index += 1
     return folder
 
@@ -146,12 +189,31 @@ def measured(title: str, run: Path, tasks: dict[str, Callable[[], None]], rounds
         print(f"  of CPU time in turn: {ONE} {median(theirs / ours for theirs, ours in pairs):.2f} x {PYTHON}")
 
 
+def beside_json(title: str, run: Path, jobs: list[ScanJob], inline: InlineExecutor, rounds: int) -> None:
+    """Time the scalar index and `json.loads` in turn, and print a line."""
+    tasks = {ONE: lambda: indexed(jobs, inline.submit), PYTHON: lambda: parsed(run, json.loads)}
+    cpu: dict[str, list[float]] = {name: [] for name in tasks}
+    for _ in range(rounds):
+        for name, task in tasks.items():
+            began = time.process_time()
+            task()
+            cpu[name].append(time.process_time() - began)
+    size, index = (
+        sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+        for folder in (run, Path(jobs[0].folder))
+    )
+    rates = "".join(f"{size / 1e6 / median(cpu[name]):12.0f}" for name in tasks)
+    ratio = median(theirs / ours for theirs, ours in zip(cpu[PYTHON], cpu[ONE], strict=True))
+    print(f"  {title:26}{rates}{ratio:10.2f}{index / size:10.2%}", flush=True)
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("work", type=Path)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--megabytes", type=int, default=400)
+    parser.add_argument("--only", default="", metavar="WORD")
     given = parser.parse_args()
     workers = ProcessExecutor(2)
     inline = InlineExecutor(0, workers)
@@ -160,6 +222,8 @@ def main() -> None:
         ("heavy, with aggregates", heavy, ""),
         ("heavy, scalars alone", heavy, "generic"),
     ):
+        if given.only not in title:
+            continue
         run = written(given.work / make.__name__, make, given.megabytes * 10**6)
         jobs = jobs_of(run, given.work / "index", named)
         indexed(jobs, workers.submit)  # both have started when all is done
@@ -169,6 +233,14 @@ def main() -> None:
             TWO: lambda jobs=jobs: indexed(jobs, workers.submit),
         }
         measured(title, run, ours | ({} if named else rivals(run)), given.rounds)
+    print(f"MB/s of CPU time{ONE[:5]:>24}{PYTHON:>12}{'ratio':>10}{'index':>10}")
+    for name in KEYS:
+        for shape in TYPICAL:
+            title = f"{name} {shape}"
+            if given.only in title:
+                run = typical(given.work / title.replace(" ", "-"), name, shape, given.megabytes * 10**6 // 8)
+                jobs = jobs_of(run, given.work / "index", name)
+                beside_json(title, run, jobs, inline, given.rounds)
     workers.close()
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
     print(f"peak memory of a process that scans: {peak:.0f} MiB")
