@@ -41,6 +41,7 @@ from rolloupe.index.segments import pack
 from rolloupe.index.segments.kind import SegmentMeta
 from rolloupe.index.segments.parts import scan
 from rolloupe.index.segments.segment import build, numbers_of, parquet_of
+from rolloupe.index.segments.step_stats import encoded
 from rolloupe.model import RunInfo, Source
 from rolloupe.query import Condition, SampleQuery
 from rolloupe.storage import atomic
@@ -88,7 +89,7 @@ def write_others(folder: Path, run: RunInfo, first: Source, meta: SegmentMeta, s
         )  # fmt: skip
         place = numbers_of(folder, own)
         atomic.write(place, numbers)
-        atomic.write(place.with_suffix(".meta"), msgspec.msgpack.encode(own))
+        atomic.write(place.with_suffix(".meta"), encoded(own))
 
 
 def written(work: Path, files: int, samples: int) -> Path:

@@ -80,6 +80,8 @@ def test_the_steps_of_all_evaluations_are_of_their_samples_together(run: OpenRun
     assert [(one.split, one.step, one.reason, one.samples) for one in query.discards(run, "eval")] == [
         ("eval", 0, "late", 2), ("eval", 5, "late", 1),
     ]  # fmt: skip
+    query.steps(run, "eval").clear()  # an answer is the caller's own
+    assert query.steps(run, "eval") == [first, last]
     known = {one.name: one for one in query.catalogue(run, "eval").columns}
     assert (known["reward"].low, known["reward"].high) == (0.0, 10.0)
 

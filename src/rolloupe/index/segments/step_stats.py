@@ -93,8 +93,8 @@ class MomentsByName(Mapping[str, Moments]):
         place = self._places[name]
         if self.is_single:
             return _of_one(*struct.unpack_from("<d", self._packed, 8 * place))
-        count, *others = struct.unpack_from("<5d", self._packed, 8 * NUMBERS * place)
-        return Moments(int(count), *others)
+        count, total, spread, least, most = struct.unpack_from("<5d", self._packed, 8 * NUMBERS * place)
+        return Moments(int(count), total, spread, least, most)
 
     def __contains__(self, name: object) -> bool:
         return name in self._places

@@ -21,6 +21,8 @@ SQL_TYPES = {"integer": "BIGINT", "short": "BIGINT", "number": "DOUBLE", "text":
 NUMBERS = ("DOUBLE", "BIGINT")
 DERIVED_NAMES = tuple(f"{PREFIX}{name}" for name in METRICS)  # the derived metrics by the names that people use
 EVALS = "eval"
+MOMENTS_OF = {"fixed": "columns", "metric": "metrics", "derived": "derived"}
+"""The fields of `StepStats` with the moments of each kind of column."""
 
 LISTED = 40
 COMPARED = 500  # maximum number of names to compare: comparing takes time for each of them
@@ -111,7 +113,8 @@ def is_real(snapshot: Snapshot, name: str) -> bool:
 
 def moments_by_kind(stats: StepStats, kind: str) -> Mapping[str, Moments]:
     """The moments of the columns of one kind at a step, by name."""
-    return {"fixed": stats.columns, "metric": stats.metrics, "derived": stats.derived}.get(kind, {})
+    name = MOMENTS_OF.get(kind)
+    return getattr(stats, name) if name else {}
 
 
 def type_of(ref: ColumnRef | None) -> str:

@@ -75,7 +75,7 @@ def discarded_by_step(run: OpenRun) -> dict[StepKey, int]:
     """Counts of discarded samples by step. Looks at samples only if annotations record discards."""
     snapshot = run.snapshot()
     if not snapshot.annotates_discarded:
-        return {key: count for key, stats in snapshot.steps.items() if (count := sum(stats.discarded.values()))}
+        return {key: sum(stats.discarded.values()) for key, stats in snapshot.steps.items() if stats.discarded}
     counts: Counter[StepKey] = Counter()
     for discard in _all(run):
         counts[discard.split, discard.step] += discard.samples
@@ -134,10 +134,12 @@ class TrainedColumn:
         """The number of trained samples of a step, with or without a value."""
         if self._discarded is None:
             return stats.trained
-        return stats.rows - self._discarded.get((stats.split, stats.step), 0)
+        return stats.rows - self._discarded.get((stats.split, stats.step), 0) if self._discarded else stats.rows
 
     def together(self, step_stats: Sequence[StepStats]) -> Stats:
         """The statistics of one step, or of several splits at a step."""
+        if len(step_stats) == 1:
+            return stats_of(self.moments(step_stats[0]), self.count(step_stats[0]))
         return stats_of(merged(map(self.moments, step_stats)), sum(map(self.count, step_stats)))
 
 
@@ -166,10 +168,11 @@ def _overlay_of(snapshot: Snapshot, *columns: str) -> AnnotationOverlay:
 
 def by_step(snapshot: Snapshot, split: str) -> dict[int, list[StepStats]]:
     """The statistics of the selected splits, by step."""
+    asked = {name for name in {name for name, _ in snapshot.steps} if names.is_asked(name, split)}
     steps: dict[int, list[StepStats]] = defaultdict(list)
-    for stats in snapshot.steps.values():
-        if names.is_asked(stats.split, split):
-            steps[stats.step].append(stats)
+    for (name, step), stats in snapshot.steps.items():
+        if name in asked:
+            steps[step].append(stats)
     return steps
 
 

@@ -1,9 +1,11 @@
 """Summaries of splits, steps, groups and datasets: from step statistics, or from one look at the samples."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from rolloupe.errors import NotFound
+from rolloupe.garbage import gc_paused
 from rolloupe.index import OpenRun, Snapshot, StepKey, StepStats, added_stamps
 from rolloupe.index.segments.columns import ColumnRef
 from rolloupe.query.engine import caches, database, relation
@@ -14,6 +16,7 @@ from rolloupe.query.steps.moments import NONE, TrainedColumn, by_step, stats_of,
 REWARD = ColumnRef("fixed", "reward")
 
 MEANS = ("reward", "response_tokens", "response_chars")
+MOST_STEPS = 200_000  # number of summaries of steps to cache
 MOST_SPLITS = 20_000  # number of splits whose newest means are cached
 
 
@@ -81,17 +84,27 @@ def _counted_groups(run: OpenRun, step_stats: list[StepStats]) -> dict[StepKey, 
     return counts
 
 
+_steps: caches.AnswerCache[list[StepSummary]] = caches.AnswerCache(MOST_STEPS, len)
+
+
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """Return the steps of a split, ascending; of `eval`, those of all evaluations together. Raises `NotFound`."""
-    snapshot = run.snapshot()
+    snapshot, states = run.snapshot(), run.facts.step_states
+    return _steps.get(run, snapshot, (split, states), lambda: _summaries(run, snapshot, split, states)).copy()
+
+
+@gc_paused()
+def _summaries(run: OpenRun, snapshot: Snapshot, split: str, states: Mapping[StepKey, str]) -> list[StepSummary]:
     trained = TrainedColumn(run, snapshot, REWARD)
     summaries = []
     for step, members in by_step(snapshot, split).items():
-        rows, count = sum(s.rows for s in members), sum(map(trained.count, members))
-        states = (run.facts.step_states.get((s.split, step), "") for s in members)
-        state = next(filter(None, states), "")
-        stamp = added_stamps(s.stamp for s in members)
-        summaries.append(StepSummary(split, step, rows, trained.together(members), state, stamp, rows - count))
+        rows, stamp = members[0].rows, members[0].stamp
+        if len(members) > 1:
+            rows, stamp = sum(s.rows for s in members), added_stamps(s.stamp for s in members)
+        state = next(filter(None, (states.get((s.split, step)) for s in members)), "") if states else ""
+        reward = trained.together(members)
+        discarded = rows - reward.count - reward.excluded
+        summaries.append(StepSummary(split, step, rows, reward, state, stamp, discarded))
     if not summaries:
         names = ", ".join(sorted({key[0] for key in snapshot.steps})) or "none yet"
         raise NotFound(f"no split {split!r} in run {run.id!r}; its splits: {names}")
