@@ -25,7 +25,7 @@ SIZES = (256, 128, 64)
 """The possible numbers of segments in a pack. Plans start at the oldest: growth changes only the newest packs."""
 
 FEW = (32, 16)
-"""The possible numbers of large segments, which must fill a quarter of a pack."""
+"""The possible numbers of large segments, which must fill an eighth of a pack."""
 
 MAX_ROWS = 131_072
 MAX_CELLS = 4_000_000
@@ -162,7 +162,7 @@ def plan(segments: Iterable[Segment]) -> Iterator[Sequence[Segment]]:
 def _cut(segments: Sequence[Segment]) -> Iterator[Sequence[Segment]]:
     at, least = 0, min(*SIZES, *FEW)
     while (left := len(segments) - at) >= least:
-        some = [(size, 0.0) for size in SIZES] + [(size, 0.25) for size in FEW]
+        some = [(size, 0.0) for size in SIZES] + [(size, 0.125) for size in FEW]
         fits = (size for size, low in some if size <= left and low <= _filled(segments[at : at + size]) <= 1)
         size = next(fits, None)
         if size is not None:

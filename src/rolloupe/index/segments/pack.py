@@ -30,8 +30,9 @@ FOLDER = "packs"
 PIECE = "~piece"
 """The column that names the pack and the segment of a row; no sample metric or tag has this name."""
 
-ROW_GROUP = 8192
-"""Few enough rows for a query of some steps to skip the others."""
+ROW_GROUP = 65_536
+"""Few enough rows for a query of some steps to skip the others; with smaller groups a query reads their footers longer
+than it skips rows."""
 
 WORTH = 8
 """Opening a pack for some of its members costs about as much as opening this many segments."""

@@ -246,8 +246,8 @@ def _bound(snapshot: Snapshot, name: str, value: Value, typed: str) -> Value:
 
 PART_ROWS = 2**20  # samples that a query looks at in about a tenth of a second
 
-FILE_ROWS = 2**10
-"""A file takes as long as a thousand samples in a pack of many files, and several times as long by itself."""
+FILE_ROWS, IN_PACK = 2**12, 2**5
+"""A file takes as long as some thousand samples by itself, and as long as a hundred in a pack of many files."""
 
 
 class Progress(Struct):
@@ -291,14 +291,16 @@ def parts_of(snapshot: Snapshot, query: SampleQuery) -> Iterator[SampleQuery]:
     for (split, step), stats in snapshot.steps.items():
         if is_within(query, split, step):
             rows[step] += stats.rows
-            costs[step] += stats.rows + FILE_ROWS * len(snapshot.pieces[split, step])
+            pieces = snapshot.pieces[split, step]
+            costs[step] += stats.rows + sum(FILE_ROWS // (IN_PACK if piece.pack else 1) for piece in pieces)
     progress = _watched.get() or Progress()
     progress.done, progress.of, progress.found = 0, rows.total(), 0
     begin, size, cost, left = query.step_min, 0, 0, costs.total()
-    most = PART_ROWS
-    if left > most:
+    count = round(left / PART_ROWS)
+    if count > 1:
         overlay = compile_query(snapshot, query, by_group=False).overlay
-        most = left if overlay.pieces or overlay.scores else most
+        count = 1 if overlay.pieces or overlay.scores else count
+    most = left / max(1, count)
     for step in sorted(rows):
         size, cost, left = size + rows[step], cost + costs[step], left - costs[step]
         if cost >= most and left:

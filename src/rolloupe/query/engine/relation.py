@@ -155,14 +155,16 @@ class TableReading:
     def _segments(self, pieces: Sequence[Piece], first: int, *, derived: bool = False) -> str:
         """The rows of segments, numbered from `first` on; empty without segments."""
         paths = [piece.path for piece in pieces if piece.path is not None]
-        alike = len({(tuple(piece.metrics), tuple(piece.tags)) for piece in pieces}) == 1
+        alike = _are_alike(pieces)
         columns = "*" if alike else self._columns(pieces)
         return self._rows(paths, list(map(derived_of, paths)) if derived else [], first, columns, alike=alike)
 
     def _packed(self, packs: Sequence[Pack], first: int, where: str = "") -> str:
         derived = [pack.derived for pack in packs if self._is_derived and pack.derived is not None]
         members = [piece for pack in packs for piece in self.plan.packed[pack]]
-        rows = self._rows([pack.path for pack in packs], derived, first, self._columns(members, PIECE))
+        alike = len(packs) == 1 or (not where and _are_alike(members))
+        columns = self._columns(members, PIECE)
+        rows = self._rows([pack.path for pack in packs], derived, first, columns, alike=alike)
         return f"SELECT * EXCLUDE ({quote(PIECE)}) FROM ({rows}) {where}" if packs else ""
 
     def _columns(self, pieces: Sequence[Piece], *others: str) -> str:
@@ -227,6 +229,11 @@ class TableReading:
 def used_in(sql: str) -> set[str]:
     """The columns that a statement uses, with more: names of sample metrics and tags need quotes."""
     return {name.replace('""', '"') for name in _QUOTED.findall(sql)}
+
+
+def _are_alike(pieces: Iterable[Piece]) -> bool:
+    """True if all pieces have the same columns."""
+    return len({(tuple(piece.metrics), tuple(piece.tags)) for piece in pieces}) == 1
 
 
 def _more(pieces: Sequence[Piece]) -> list[str]:
