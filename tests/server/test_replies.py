@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.formats.reading.codecs import zstd_decompressor
 from rolloupe.query.records import LargeInteger, NonFinite, SampleItem
 from rolloupe.server.app import App
 from rolloupe.text import readable
@@ -186,6 +187,9 @@ def test_compression_where_it_helps(strange: App) -> None:
     assert packed.headers["content-encoding"] == "gzip"
     assert "accept-encoding" in packed.headers["vary"]
     assert gzip.decompress(packed.body) == plain.body
+    quick = get(strange, large, accept_encoding="gzip, deflate, br, zstd")
+    assert quick.headers["content-encoding"] == "zstd"
+    assert zstd_decompressor().decompress(quick.body) == plain.body
     assert "content-encoding" not in get(strange, large, accept_encoding="gzip;q=0").headers
     assert "content-encoding" not in get(strange, f"{path}/sample?id={ids[0]}", accept_encoding="gzip").headers
 

@@ -7,7 +7,9 @@ contains the run's version, so a cached reply is never outdated.
 import asyncio
 import gzip
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+import math
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol, TypeVar
 from urllib.parse import quote
 
@@ -21,6 +23,11 @@ from rolloupe.server.threads import QUOTAS, Threads
 from rolloupe.wire import encoding
 from rolloupe.wire.failures import ErrorReply
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
 JSON = "application/json"
 BINARY = "application/octet-stream"
 
@@ -33,7 +40,7 @@ PLAIN_BYTES_LOOPBACK = 64 * 1024
 ENTRY_BYTES = 512
 """Memory of a cached reply in addition to its body."""
 
-GZIP = "gzip"
+GZIP, ZSTD = "gzip", "zstd"
 IS_FILE = "is_file"
 """The key in the state of a request for a download: it need not end before the server does."""
 UNKEPT = {"cache-control": "no-store", "vary": "accept-encoding"}
@@ -54,7 +61,8 @@ class Reply(NamedTuple):
 
     body: bytes
     media_type: str
-    is_gzip: bool = False
+    coding: str = ""
+    """How it is compressed."""
 
 
 Key = tuple[str, ...]
@@ -183,9 +191,8 @@ class Replies:
         def encode() -> Reply:
             record = make()
             reply = record if isinstance(record, Reply) else Reply(encoding.encode(record), JSON)
-            if not wants_gzip(headers, len(reply.body), is_loopback=is_loopback):
-                return reply
-            return Reply(compressed(reply.body), reply.media_type, is_gzip=True)
+            coding = coding_of(headers, len(reply.body), is_loopback=is_loopback)
+            return Reply(compressed(reply.body, coding), reply.media_type, coding) if coding else reply
 
         return encode
 
@@ -213,13 +220,13 @@ class Replies:
 
 
 def _coding(request: Request) -> str:
-    return GZIP if accepts_gzip(request.headers) else ""
+    return coding_of(request.headers)
 
 
 def response_of(reply: Reply, headers: dict[str, str]) -> Response:
     """Return the response with a reply."""
-    encoding_ = {"content-encoding": GZIP} if reply.is_gzip else {}
-    return Response(reply.body, headers={**headers, **encoding_}, media_type=reply.media_type)
+    coding = {"content-encoding": reply.coding} if reply.coding else {}
+    return Response(reply.body, headers={**headers, **coding}, media_type=reply.media_type)
 
 
 def error_reply(
@@ -251,18 +258,22 @@ def holds(headers: Headers, tag: str) -> bool:
     return any(item.strip().removeprefix("W/") == tag.removeprefix("W/") for item in tags.split(","))
 
 
-def wants_gzip(headers: Headers, size: int, *, is_loopback: bool) -> bool:
-    """True if a body of this size should be compressed for this client."""
-    return size > (PLAIN_BYTES_LOOPBACK if is_loopback else PLAIN_BYTES) and accepts_gzip(headers)
-
-
-def accepts_gzip(headers: Headers) -> bool:
-    """True if a client reads compressed answers."""
+def coding_of(
+    headers: Headers, size: float = math.inf, *, is_loopback: bool = False, among: Sequence[str] = (ZSTD, GZIP)
+) -> str:
+    """Return how to compress a body of this size for this client; empty if it should not be compressed."""
+    if size <= (PLAIN_BYTES_LOOPBACK if is_loopback else PLAIN_BYTES):
+        return ""
     items = [item.partition(";") for item in headers.get("accept-encoding", "").split(",")]
-    weights = [weight.replace(" ", "") for name, _, weight in items if name.strip().lower() == "gzip"]
-    return any(weight not in ("q=0", "q=0.0", "q=0.00", "q=0.000") for weight in weights)
+    weights = {name.strip().lower(): weight.replace(" ", "") for name, _, weight in items}
+    accepted = (one for one in among if weights.get(one, "q=0") not in ("q=0", "q=0.0", "q=0.00", "q=0.000"))
+    return next(accepted, "")
 
 
-def compressed(body: bytes) -> bytes:
-    """Compress at gzip's fastest level: a higher one costs more time than it saves on any link."""
-    return gzip.compress(body, compresslevel=1, mtime=0)
+def compressed(body: bytes, coding: str = GZIP) -> bytes:
+    """Compress at the fastest level of gzip or the first of zstd: a higher one costs more than it saves on any link.
+
+    zstd takes a tenth of gzip's time for token series, and a quarter for JSON. Browsers accept it on this machine and
+    over HTTPS.
+    """
+    return zstd.compress(body, 1) if coding == ZSTD else gzip.compress(body, compresslevel=1, mtime=0)

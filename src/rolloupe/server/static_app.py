@@ -97,6 +97,7 @@ async def shell(request: Request) -> Response:
     headers = {"cache-control": found.caching, "vary": "accept-encoding", "etag": found.tag}
     if replies.holds(request.headers, found.tag):
         return Response(status_code=304, headers=headers)
-    if found.packed and replies.wants_gzip(request.headers, len(found.body), is_loopback=False):
-        return Response(found.packed, headers={**headers, "content-encoding": "gzip"}, media_type=found.media_type)
+    coding = replies.coding_of(request.headers, len(found.body), among=(replies.GZIP,))
+    if found.packed and coding:
+        return Response(found.packed, headers={**headers, "content-encoding": coding}, media_type=found.media_type)
     return Response(found.body, headers=headers, media_type=found.media_type)
