@@ -64,7 +64,7 @@ HELD_MS = 33
 
 def start(run: Path, index: str) -> tuple[subprocess.Popen[str], str]:
     """Start a server; returns it and the link that it prints."""
-    command = [sys.executable, "-m", "rolloupe", "view", str(run), "--no-browser", "--index-dir", index]
+    command = [sys.executable, "-m", "rolloupe", "view", str(run), "--no-browser", "--no-token", "--index-dir", index]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:

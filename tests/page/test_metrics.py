@@ -548,3 +548,35 @@ def test_a_chart_has_an_axis_a_filter_a_band_and_several_curves_of_its_own(page:
         look_across(page, asked)  # a metric across a chart, the ends of its axis, and a range that is dragged
         filter_a_chart(page, asked)  # of the samples that match, their band by percentiles or standard deviations
         arrange(page)  # several curves in a chart, a legend at the pointer; a second chart; sections renamed and moved
+
+
+def test_charts_are_drawn_when_they_come_near_the_screen_and_all_of_them_to_be_printed(
+    page: Page, tmp_path: Path
+) -> None:
+    names = [f"m/{at:02}" for at in range(24)]
+    with Recorder(tmp_path / "run", code=None) as run:
+        for step in range(40):
+            run.metrics(step, dict.fromkeys(names, float(step * 7 % 5)))
+    with viewing(tmp_path / "run", index_dir=tmp_path / "index", settled=True) as viewer:
+        page.set_viewport_size({"width": 1440, "height": 600})
+        page.goto(viewer.to(f"runs/run/metrics?{urlencode([('chart', f'trainer.{name}') for name in names])}"))
+        charts = page.get_by_role("region", name="by step").get_by_role("img")
+        expect(charts).to_have_count(len(names))
+        first, last = charts.first.locator("canvas"), charts.last.locator("canvas")
+        expect(first).to_be_visible()
+        expect(last).to_have_count(0)
+        charts.last.scroll_into_view_if_needed()
+        expect(last).to_be_visible()
+        first_rough, last_rough = [one.evaluate(DRAWN) for one in (first, last)]
+        page.get_by_role("slider", name="Smoothing").press("End")
+        expect(page).to_have_url(re.compile("ema="))
+        assert last.evaluate(DRAWN) != last_rough
+        assert first.evaluate(DRAWN) == first_rough
+        charts.first.scroll_into_view_if_needed()
+        page.wait_for_function(
+            "([canvas, before]) => canvas.toDataURL() !== before", arg=[first.element_handle(), first_rough]
+        )
+        count = "window.printed = document.querySelectorAll('section [role=img] canvas').length"
+        page.evaluate(f"addEventListener('afterprint', () => {{ {count} }})")
+        page.pdf()
+        assert page.evaluate("window.printed") == len(names)

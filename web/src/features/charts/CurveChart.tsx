@@ -14,7 +14,7 @@ import { type Bounds, type Curve, drawnOf, NO_BOUNDS } from "./curvesOf";
 import { type Limits, NO_LIMITS, type Range, rangeOf } from "./axis";
 import { type Beyond, type Ends, beyondOf, fitOf, wordsOf } from "./edge/fit";
 import type { Frame } from "./drawing/frame";
-import { watchWidth } from "./drawing/widths";
+import { watch } from "./drawing/watch";
 import { firmness, inksOf } from "./inks";
 import { HEIGHT_PX, optionsOf, TALL_PX } from "./options";
 import { useScheme } from "../../ui/hooks/useScheme";
@@ -81,6 +81,8 @@ export function CurveChart({
   const session = useSession();
   const host = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  /** A chart far from the screen is drawn when it comes near. */
+  const sight = useRef({ isNear: false, isStale: false });
   const scheme = useScheme();
   const { isShare = false } = bounds;
   const drawn = others.map((one) => one.curve);
@@ -191,10 +193,15 @@ export function CurveChart({
         now.current.data,
         element,
       );
-    const forget = watchWidth(element, (width) => {
-      if (width === 0) return;
+    const forget = watch(element, (width, isNear) => {
+      const { isStale } = sight.current;
+      sight.current = { isNear, isStale: isStale && !isNear };
+      if (!isNear) return;
       if (plot.current === null) plot.current = made(width);
-      else if (width !== plot.current.width) plot.current.setSize({ width, height: plot.current.height });
+      else {
+        if (width !== plot.current.width) plot.current.setSize({ width, height: plot.current.height });
+        if (isStale) plot.current.setData(now.current.data);
+      }
     });
     return () => {
       forget();
@@ -208,7 +215,11 @@ export function CurveChart({
 
   const range = (zoom ?? reach)?.join(" ");
   const height = ends?.join(" ");
-  useLayoutEffect(() => plot.current?.setData(data), [data, range, low, high, height]);
+  const draw = (change: (chart: uPlot) => void): void => {
+    if (!sight.current.isNear) sight.current.isStale = true;
+    else if (plot.current !== null) change(plot.current);
+  };
+  useLayoutEffect(() => draw((chart) => chart.setData(data)), [data, range, low, high, height]);
   useEffect(() => {
     const chart = plot.current;
     const { idx } = chart?.cursor ?? {};
@@ -216,7 +227,7 @@ export function CurveChart({
     const x = pointed === null ? null : place.current(pointed);
     chart.setCursor({ left: x === null ? -10 : chart.valToPos(x, "x"), top: 0 }, false);
   }, [pointed]);
-  useEffect(() => plot.current?.redraw(false), [current]);
+  useEffect(() => draw((chart) => chart.redraw(false)), [current]);
 
   return (
     <div class={style["whole"]}>
