@@ -232,7 +232,8 @@ FILES_VERSION = f"{VERSION} {' '.join(sorted(behaviours()))}"
 def feature_facts(path: Path, contents: bytes) -> FeatureFacts | None:
     """The facts with which the features of a segment were computed; None without files, or if they are outdated."""
     try:
-        both = [pq.read_metadata(file).metadata or {} for file in (features_of(path), sample_words_of(path))]
+        with segment.parquet_file(features_of(path)) as own, segment.parquet_file(sample_words_of(path)) as words:
+            both = [file.metadata.metadata or {} for file in (own, words)]
         facts, other = [msgspec.json.decode(metadata[FACTS], type=FeatureFacts) for metadata in both]
     except (OSError, KeyError, pa.ArrowException, msgspec.MsgspecError):
         return None

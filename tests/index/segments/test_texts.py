@@ -1,16 +1,19 @@
 """The texts of samples that share long ones: read once, and written piece by piece."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from rolloupe.index.segments import texts
 from rolloupe.index.segments.kind import BackfillJob, SegmentSource
+from rolloupe.index.segments.segment import parquet_file, parquet_of
 from rolloupe.index.segments.texts import read_texts, text_of
 from tests.index.support import opened
 
@@ -75,3 +78,13 @@ def test_prompts_of_a_megabyte_take_bounded_memory(tmp_path: Path) -> None:
         [sys.executable, "-c", PEAK, str(run), str(tmp_path / "index")], capture_output=True, check=True, timeout=120
     )
     assert int(done.stdout) < 600
+
+
+def test_a_file_of_the_index_is_opened_whatever_its_folder_is_called(tmp_path: Path) -> None:
+    place = tmp_path / os.fsdecode(b"s3:\xff")
+    place.mkdir()
+    (place / "texts.parquet").write_bytes(parquet_of(pa.table({"prompt": ["?"]})))
+    with parquet_file(place / "texts.parquet") as file:
+        assert file.read().to_pydict() == {"prompt": ["?"]}
+    with pytest.raises(FileNotFoundError), parquet_file(place / "none.parquet"):
+        pass

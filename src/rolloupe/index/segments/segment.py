@@ -10,7 +10,7 @@ import errno
 import hashlib
 import os
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,17 @@ def is_damage(error: Exception) -> bool:
     return not isinstance(error, OSError) or error.errno not in PASSING
 
 
+@contextlib.contextmanager
+def parquet_file(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file in half the time that it takes by its path, which may be the name of a store."""
+    with pa.OSFile(os.fsencode(path)) as source, pq.ParquetFile(source) as file:
+        yield file
+
+
 def is_readable(path: Path) -> bool:
     """Read a Parquet file; return False if it is missing or damaged. One out of reach for now counts as whole."""
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet_file(path) as file:
             for _ in file.iter_batches():
                 pass
     except (OSError, pa.ArrowException) as error:

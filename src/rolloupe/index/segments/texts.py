@@ -7,13 +7,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of_source, still_holds
 from rolloupe.index.segments.kind import SegmentKind, SegmentSource, cut_rows, until
-from rolloupe.index.segments.segment import is_damage, write_groups
+from rolloupe.index.segments.segment import is_damage, parquet_file, write_groups
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
 
@@ -93,8 +92,8 @@ def read_texts(info: RunInfo, source: Source | None, piece: Piece, names: Sequen
 
 def stored_texts(path: Path, rows: int, contents: bytes | None, names: Sequence[str]) -> Iterator[TextBatch]:
     """Yield the named texts in a file. Raises `OSError`, and `ArrowException` if they are of other rows or damaged."""
-    with pq.ParquetFile(path) as file:
-        known = (file.schema_arrow.metadata or {}).get(CONTENTS)
+    with parquet_file(path) as file:
+        known = (file.metadata.metadata or {}).get(CONTENTS)
         if file.metadata.num_rows != rows or known is None or known != contents:
             raise pa.ArrowInvalid("texts of other rows")
         size_bytes = sum(file.metadata.row_group(n).total_byte_size for n in range(file.metadata.num_row_groups))

@@ -242,7 +242,7 @@ class Search(Iterator[Found]):
     def _look_ahead(self) -> None:
         """Begin further pieces: a few at least, more if they are small."""
         while True:
-            rows = sum(part.piece.rows for batch, _ in self._ahead for part in batch)
+            rows = sum(part.rows for batch, _ in self._ahead for part in batch)
             is_enough = len(self._ahead) >= MAX_AHEAD or rows >= AHEAD_ROWS
             if is_enough and len(self._ahead) >= 2 * threads():
                 return

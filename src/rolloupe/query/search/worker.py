@@ -162,7 +162,8 @@ class SearchPart:
         """Returns which texts of a column may match; without roles, they do match."""
         self._hits: deque[FoundRow] = deque()
         self._pending: list[FoundRow] = []
-        self._samples, self._bytes = piece.rows, piece.stop - piece.start
+        self.rows = self._samples = piece.rows
+        self._bytes = piece.stop - piece.start
         steps = {(stats.split, stats.step) for stats in piece.step_stats}
         self._only_step = next(iter(steps)) if len(steps) == 1 else None
 
@@ -211,10 +212,10 @@ class SearchPart:
                 work.add_steps(Counter(self._steps_of(texts.numbers[places])) if only is None else {only: hits})
             except SourceChanged as error:
                 work.note(f"{hits} samples were found and are in no count by step: {error}")
-        share = (self.piece.stop - self.piece.start) * texts.read // self.piece.rows
+        share = (self.piece.stop - self.piece.start) * texts.read // self.rows
         self._samples, self._bytes = self._samples - texts.read, self._bytes - share
         work.add(texts.read, share, hits, is_scanned=texts.is_scanned)
-        if self.piece.rows > LARGE_ROWS:
+        if self.rows > LARGE_ROWS:
             self._hits.extend(self._pending)
             self._pending = []
 
