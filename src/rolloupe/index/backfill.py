@@ -71,8 +71,11 @@ class Backfill:
             if self._done.get(path) or not complete_only:
                 self._done.pop(path, None)
 
-    def pending(self, segments: Iterable[Segment]) -> list[Segment]:
-        """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived."""
+    def pending(self, segments: Iterable[Segment], has_ended: Callable[[], bool]) -> list[Segment]:
+        """The segments that lack a kind, newest step first. Publishes metrics that other viewers derived.
+
+        Looks at no further segment once `has_ended`: a command that has its answer does not wait for thousands.
+        """
         segments = list(segments)
         if self.stage == "tokens":
             self.forget(self._annotations.update(segments))
@@ -89,7 +92,7 @@ class Backfill:
         if self._failed:
             paths = {segment.path for segment in segments}
             self._failed = {path: failure for path, failure in self._failed.items() if path in paths}
-        lacking = [s for s in segments if s.path not in self._done and not self._is_done(s)]
+        lacking = [s for s in segments if not (s.path in self._done or has_ended() or self._is_done(s))]
         self.publish()
         return sorted(lacking, key=age_of, reverse=True)
 

@@ -278,7 +278,7 @@ class RunIndexer:
         own = self.scans.own
         if not self._knows_enough(backfill.stage):
             return True
-        pending = backfill.pending(self.catalog.snapshot().segments)
+        pending = backfill.pending(self.catalog.snapshot().segments, self.stopped.is_set)
         due = [segment for segment in pending if own.has(segment.meta.source, segment.meta.part)]
         if own.has_joined:
             random.shuffle(due)  # other shards write these, too: a random order rarely begins with the same one

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from rolloupe.index.backfill import Backfill
 from rolloupe.index.segments import texts
 from rolloupe.index.segments.kind import BackfillJob, SegmentSource
 from rolloupe.index.segments.segment import parquet_file, parquet_of
@@ -88,3 +89,14 @@ def test_a_file_of_the_index_is_opened_whatever_its_folder_is_called(tmp_path: P
         assert file.read().to_pydict() == {"prompt": ["?"]}
     with pytest.raises(FileNotFoundError), parquet_file(place / "none.parquet"):
         pass
+
+
+def test_a_command_that_has_its_answer_looks_at_no_further_segment(tmp_path: Path) -> None:
+    with opened(shared(tmp_path / "run", 1, 2, 50), tmp_path / "index") as library:
+        (run,) = library.runs
+        assert run.wait_all(30)
+        (segment,) = run.snapshot().segments
+        text_of(segment.path).unlink()
+        backfill = Backfill(run.catalog, run.info, library.executor, library.budget, "texts")
+        assert backfill.pending([segment], lambda: True) == []
+        assert backfill.pending([segment], lambda: False) == [segment]
