@@ -96,3 +96,22 @@ it("blames no other sample for one that could not be had", async () => {
   session.place.now.value = { ...AT, sample: ID };
   expect(session.sample.error.value).toBeNull();
 });
+
+it("keeps samples of 20 million characters together, and loads older ones again", async () => {
+  const chars = 9_000_000;
+  vi.mocked(api.getSample).mockImplementation(async (_, id) => reply({ id, turns: [{ ...turn("user", []), chars }] }));
+  const isShown = async (id: string): Promise<boolean> => {
+    session.place.now.value = { ...AT, sample: id };
+    await settled();
+    return session.sample.isShown.value;
+  };
+  expect([await isShown("train/1/0/2"), await isShown("train/1/0/3"), await isShown("train/1/0/4")]).not.toContain(
+    false,
+  );
+  vi.mocked(api.getSample).mockImplementation(waiting<SampleReply>().ask);
+  expect([await isShown("train/1/0/3"), await isShown("train/1/0/4"), await isShown("train/1/0/2")]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+});
