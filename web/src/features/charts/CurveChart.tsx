@@ -208,8 +208,7 @@ export function CurveChart({
       plot.current?.destroy();
       plot.current = null;
     };
-    // New colours, as of an added run, rebuild the chart; new data and another step only redraw it,
-    // below.
+    // New colours, as of an added run, rebuild the chart; new data and another step only redraw it.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scheme, colours, isLog, isShare, across, isZoomable]);
 

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-it("tells which charts are near the screen: at once, when one comes near, and all of them before they are printed", () => {
+it("tells which charts are near the screen: at once, when one comes near, and all before they are printed", () => {
   const told: string[] = [];
   const [near, far] = [100, 5000].map((top, i) => {
     const element = document.createElement("div");

@@ -39,8 +39,6 @@ interface Section {
 const NEAR_PX = 1200;
 /** The most chunks to draw in a frame. */
 const CHUNKS_OF_FRAME = 3;
-/** So many chunks fill a screen: they are drawn at once, since the observer tells a frame later. */
-const FIRST_CHUNKS = 2;
 const CHAR_PX = 7.2;
 const LINE_PX = 26;
 const FIRST = style["first"] ?? "first";
@@ -80,10 +78,8 @@ export class TokenFlow {
     const isModelThere = tokens.segments.some(({ isModel }) => isModel);
     this.#sections = segments.map((segment) => this.#section(segment, segment.isModel || !isModelThere));
     host.replaceChildren(...this.#sections.map(({ element }) => element));
-    const open = this.#sections.filter(({ isOpen }) => isOpen);
-    this.#fill(open);
-    const chunks = open.flatMap((section) => section.chunks);
-    for (const chunk of chunks.slice(0, FIRST_CHUNKS)) this.#draw(chunk);
+    this.#fill(this.#sections.filter(({ isOpen }) => isOpen));
+    for (const chunk of [...this.#chunkOf.values()].slice(0, CHUNKS_OF_FRAME)) this.#draw(chunk); // seen a frame later
   }
 
   /** Change the paint of tokens: near the screen now, elsewhere when they come near. */
