@@ -7,7 +7,7 @@ are legal values everywhere; strings may have come from hostile files. Fields ma
 import re
 import sys
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite, isnan
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeAlias, get_type_hints
 from urllib.parse import quote, unquote
@@ -621,3 +621,14 @@ class Annotation(Struct, kw_only=True):
 
 Scanned = SampleRow | Annotation | Problem
 """The results of a scan."""
+
+
+class SampleColumns(Struct, kw_only=True):
+    """Samples from a scan, column by column: lists of `count` values, in the order of the source."""
+
+    count: int
+    fields: Mapping[str, Sequence[Any]]
+    """By field of `SampleRow`, without metrics and tags; a field that is missing has its default in every sample."""
+    metrics: Mapping[str, Sequence[float | None]]
+    """In the order in which they appear; each has a value in some sample."""
+    tags: Mapping[str, Sequence[str | None]]

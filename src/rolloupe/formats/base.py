@@ -98,6 +98,12 @@ class Format(ABC):
         unfinished last record yields a row if it can be read, else a transient problem.
         """
 
+    def scan_columns(
+        self, run: model.RunInfo, source: model.Source, start: int, stop: int
+    ) -> Iterator[model.Scanned | model.SampleColumns]:
+        """Scan as `scan` does, but yield samples many at once where that is quicker: the same, in the same order."""
+        return self.scan(run, source, start, stop)
+
     @abstractmethod
     def load(self, run: model.RunInfo, source: model.Source, locator: model.Locator) -> model.Sample:
         """Read the one sample at `locator` in full. Raises `SourceChanged` if the file no longer holds it."""

@@ -6,8 +6,8 @@ version number: every known key is read if present, and a line only has to be an
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Final
 
@@ -30,10 +30,33 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
+from rolloupe.formats.reading.record_blocks import (
+    FLAGS,
+    INTEGERS,
+    NULLS,
+    NUMBERS,
+    TEXTS,
+    RecordBlock,
+    are_exact,
+    first_of,
+    group_names,
+    in_order,
+)
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
-from rolloupe.model import Location, Locator, Problem, RunInfo, RunPart, Sample, SampleRow, Scanned, Source
+from rolloupe.model import (
+    Location,
+    Locator,
+    Problem,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleColumns,
+    SampleRow,
+    Scanned,
+    Source,
+)
 from rolloupe.storage import is_file
 from rolloupe.tokens import hide_masked
 
@@ -58,6 +81,24 @@ _PLACED = {
     "discarded": parsers.reason,
 }
 """The keys with a place of their own, and their readers: a value that its reader rejects becomes an extra field."""
+
+
+def _name(value: object) -> str:
+    return parsers.name(value) or ""
+
+
+def _turns(value: object) -> int:
+    return parsers.count(value) or 1
+
+
+_READERS: dict[str, tuple[str, Callable[[object], object]]] = {
+    "uid": ("uid", _name),
+    "trace_id": ("trace_id", _name),
+    "env": ("dataset", _name),
+    "turns": ("agent_turns", _turns),
+    "discarded": ("discarded", lambda value: parsers.reason(value) or ""),
+}
+"""Fields of a row, each with its key and its reader."""
 _LEAST = {"sample_index", "response", "reward"}
 """The required keys of a row in a file with the name and place that Relax uses."""
 
@@ -108,7 +149,6 @@ class RelaxLines(JsonlFormat):
         status = parsers.status(record.get("status"))
         index = parsers.name(record.get("sample_index"))
         dataset = parsers.name(record.get("dataset"))
-        is_eval = source.split == "eval" or (source.split is None and dataset)
         counts = _counts(record)
         usual = roles_of(record) if _has_more(tuple(record)) else None
         if usual and status[0] == "unknown":
@@ -119,24 +159,64 @@ class RelaxLines(JsonlFormat):
             record.get("prompt"),
             record.get("response"),
             ordinal=parsers.integer(record.get("sample_index")),
-            split=f"eval/{dataset or NO_DATASET}" if is_eval else "train",
+            split=_split(source, dataset),
             step=step if (step := step_of(record.get("rollout_id"))) is not None else (source.step or 0),
             group=parsers.name(record.get("group_index")) or _named(usual, "group", record) or None,
             index=index if index is not None else str(start),
             reward=reward.value,
             advantage=parsers.number(record.get("advantage")),
             status=status,
-            turns=parsers.count(record.get("agent_turns")) or 1,
+            turns=_turns(record.get("agent_turns")),
             prompt_tokens=counts["prompt_tokens"],
             response_tokens=counts["response_tokens"],
             total_tokens=counts["total_tokens"],
             env=dataset or _named(usual, "env", record),
-            uid=parsers.name(record.get("uid")) or "",
-            trace_id=parsers.name(record.get("trace_id")) or "",
+            uid=_name(record.get("uid")),
+            trace_id=_name(record.get("trace_id")),
             discarded=parsers.reason(record.get("discarded")) or "",
             metrics=_metrics(record) | reward.metrics,
             tags=reward.tags,
         )
+
+    def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
+        """See `JsonlFormat`: `row` for records whose texts are texts and whose rewards are numbers."""
+        has_texts = block.types("prompt") == block.types("response") == TEXTS
+        has_numbers = block.types("reward") <= NUMBERS | FLAGS and block.types("rollout_id") <= INTEGERS | NULLS
+        if not (has_texts and has_numbers) or "metrics" in block.keys or _has_more(block.keys):
+            return None
+        prompts, places = block.columns["prompt"], block.starts
+        groups, indices, datasets = map(block.names, ("group_index", "sample_index", "dataset"))
+        ordinals, statuses = block.read("sample_index", parsers.integer), block.read("status", parsers.status)
+        of_counts = {name: [key for key in keys if key in block.keys] for name, keys in _COUNTS.items()}
+        counts = {name: first_of([*map(block.counts, keys)]) for name, keys in of_counts.items() if keys}
+        if None in counts.get("prompt_tokens", (None,)):
+            sizes = (counts.get(name, repeat(None, block.count)) for name in _COUNTS)
+            counts["prompt_tokens"] = [*map(_prompt_tokens, *sizes)]
+        others = {name: block.read(key, read) for name, (key, read) in _READERS.items() if key in block.keys}
+        fields = {
+            "split": [_split(source, dataset) for dataset in datasets],
+            "step": block.read("rollout_id", lambda step: (source.step or 0) if step is None else step),
+            "group": group_names(groups, prompts),
+            "index": [str(at) if name is None else name for name, at in zip(indices, places, strict=True)],
+            "reward": block.numbers("reward"),
+            "advantage": block.numbers("advantage"),
+            "status": [status for status, _ in statuses],
+            "status_raw": [word for _, word in statuses],
+            "prompt": prompts,
+            "response": block.columns["response"],
+            "ordinal": [at if number is None else number for number, at in zip(ordinals, places, strict=True)],
+            "start": places,
+            "length": block.lengths,
+            "has_series": [bool(source.depends)] * block.count,
+        }
+        metrics = in_order(
+            (key, block.numbers(key))
+            for key in block.keys
+            if key not in _PLACED and key not in ("reward", "dataset") and not block.types(key) <= TEXTS | NULLS
+        )
+        if not all(map(are_exact, (fields["step"], *metrics.values()))):
+            return None
+        return SampleColumns(count=block.count, fields=fields | counts | others, metrics=metrics, tags={})
 
     def references(self, record: Record) -> References:
         usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None
@@ -243,6 +323,9 @@ class Relax(ByEnding, RelaxLines):
             return self._unjoined(run, source) if start == 0 < stop else iter(())
         return self.reader_of(source).scan(run, source, start, stop)
 
+    def scan_columns(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned | SampleColumns]:
+        return (self if source.annotates else self.reader_of(source)).scan_columns(run, source, start, stop)
+
     def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
         dump = dump_of(source.location)
         place = (dump.step, dump.is_eval)
@@ -302,12 +385,21 @@ def _fits(looks: list[Peek], *, placed: bool) -> bool:
     return False
 
 
+def _split(source: Source, dataset: str | None) -> str:
+    is_eval = source.split == "eval" or (source.split is None and dataset)
+    return f"eval/{dataset or NO_DATASET}" if is_eval else "train"
+
+
 def _counts(record: Record) -> dict[str, int | None]:
     counts = {name: parsers.first(record, keys, parsers.count) for name, keys in _COUNTS.items()}
-    response, total = counts["response_tokens"], counts["total_tokens"]
-    if counts["prompt_tokens"] is None and response is not None and total is not None and total >= response:
-        counts["prompt_tokens"] = total - response
+    counts["prompt_tokens"] = _prompt_tokens(**counts)
     return counts
+
+
+def _prompt_tokens(prompt_tokens: int | None, response_tokens: int | None, total_tokens: int | None) -> int | None:
+    """The length of a prompt, which may follow from the other two."""
+    follows = prompt_tokens is None and response_tokens is not None and total_tokens is not None
+    return total_tokens - response_tokens if follows and total_tokens >= response_tokens else prompt_tokens
 
 
 def _metrics(record: Record) -> dict[str, float]:

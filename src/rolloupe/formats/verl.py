@@ -16,12 +16,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from rolloupe.formats.generic.keys import Roles
+from rolloupe.formats.generic.row_columns import sample_columns
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import files, jsonl, peek
 from rolloupe.formats.reading import value_parsers as parsers
+from rolloupe.formats.reading.record_blocks import RecordBlock
 from rolloupe.formats.reading.records import Record
 from rolloupe.formats.reading.trainer_files import read_text
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source
+from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleColumns, SampleRow, Source
 from rolloupe.storage import is_file
 
 OWN = ("input", "output", "score")
@@ -117,6 +119,12 @@ class Verl(NamedRows, jsonl.PromptRuns):
         row = super().row(source, record, start, length)
         row.tags = {key: value for key, value in row.tags.items() if key != "request_id"}
         return row
+
+    def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
+        samples = sample_columns(self, source, block)
+        if samples is not None:
+            samples.tags = {key: values for key, values in samples.tags.items() if key != "request_id"}
+        return samples
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         sample = super().sample(record, row, locator)

@@ -22,7 +22,6 @@ from rolloupe.formats import compression_of
 from rolloupe.garbage import gc_paused
 from rolloupe.index import run_scheduler, sources
 from rolloupe.index.fingerprint import FileState, Fingerprint, still_holds
-from rolloupe.index.segments.columns import names_of
 from rolloupe.index.segments.derived_values import with_derived
 from rolloupe.index.segments.kind import DerivedMeta, SegmentMeta
 from rolloupe.index.segments.launches import StepBlock
@@ -97,15 +96,15 @@ class Tail(NamedTuple):
         """The tail with an addition appended; no row of it is looked at again."""
         problems = [*(problem for problem in self.problems if not problem.transient), *addition.problems]
         piece = self.piece._replace(stop=addition.stop)
-        if addition.named:
+        if addition.records:
             tables = [*([piece.table] if piece.table else []), addition.table()]
             table = pa.concat_tables(tables, promote_options="permissive")
-            metrics, tags, _ = names_of(addition.named)
+            names = addition.names
             piece = piece._replace(
                 table=table,
-                step_stats=[*piece.step_stats, *step_stats_of(addition.rows)],
-                metrics=union((piece.metrics, metrics)),
-                tags=union((piece.tags, tags)),
+                step_stats=[*piece.step_stats, *step_stats_of(addition.samples)],
+                metrics=union((piece.metrics, names.metrics)),
+                tags=union((piece.tags, names.tags)),
                 annotates_discarded=piece.annotates and table["discarded"].null_count < table.num_rows,
             )
         return Tail(piece, problems, print_, [*self.blocks, *addition.blocks])

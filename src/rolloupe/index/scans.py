@@ -238,7 +238,7 @@ class Scans:
         print_ = fingerprint.take_of(place.source.location, place.state)
         addition = scan(self.info, place.source, start, stop, self._ended)
         self.note_scan(key, place.state.size)
-        if addition.named or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
+        if addition.records or addition.problems or any(p.transient for p in (tail or segment.meta).problems):
             self._catalog.grow(key, addition, print_)
             self.launches.learn(key[0], addition.blocks)
 

@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from rolloupe.derive import token_metrics
 from rolloupe.index.fingerprint import Fingerprint
-from rolloupe.index.segments.columns import MAX_METRICS, MAX_TAGS
 from rolloupe.index.segments.derived_values import may_have_tokens
 from rolloupe.index.segments.kind import NO_TOKENS, DerivedMeta, SegmentMeta, TokenMark
+from rolloupe.index.segments.samples import MAX_METRICS, MAX_TAGS
 from rolloupe.index.segments.step_stats import STAMPS, StepStats, by_name
 from rolloupe.model import ANNOTATED, Problem
 

@@ -13,7 +13,8 @@ from rolloupe import text
 from rolloupe.formats.reading.files import alone
 from rolloupe.index import fingerprint
 from rolloupe.index.segments.columns import metric_column
-from rolloupe.index.segments.parts import RowShortener, prompt_hash_of, table_of
+from rolloupe.index.segments.parts import table_of
+from rolloupe.index.segments.samples import SampleCollector, columns_of, prompt_hash_of
 from rolloupe.index.segments.step_stats import moments_of
 from rolloupe.model import SampleKey, SampleRow
 from tests.thoroughness import each
@@ -65,7 +66,7 @@ def test_what_is_no_id_is_refused(word: str) -> None:
 
 def test_numbers_beyond_a_column_are_absent_from_it() -> None:
     row = SampleRow(split="s", step=1, group="g", index="i", ordinal=0, start=0, length=1, response_tokens=10**30)
-    assert table_of([row], "f")["response_tokens"].to_pylist() == [None]
+    assert table_of(columns_of([[row]])[0], "f")["response_tokens"].to_pylist() == [None]
 
 
 def test_a_prompt_of_the_next_sample_is_looked_at_once_unless_the_group_is_its_name(
@@ -79,15 +80,13 @@ def test_a_prompt_of_the_next_sample_is_looked_at_once_unless_the_group_is_its_n
         return preview(prompt, limit)
 
     monkeypatch.setattr(text, "preview", looking)
-    shorten, cut = RowShortener().shorten, list[tuple[str, int]]()
+    collected = SampleCollector()
     for prompt, group in [("p  q", "a"), ("p  q", "b"), (" ", "a"), (" ", "b")]:
-        sample = shorten(
-            SampleRow(split="", step=0, group=group, index="", ordinal=0, start=0, length=0, prompt=prompt)
-        )
-        cut.append((sample.prompt, sample.prompt_hash))
-    assert cut == [(preview(prompt), prompt_hash_of(prompt, "")) for prompt in ("p  q", "p  q")] + [
-        ("", prompt_hash_of(" ", group)) for group in "ab"
-    ]
+        collected.add(SampleRow(split="", step=0, group=group, index="", ordinal=0, start=0, length=0, prompt=prompt))
+    fields = collected.finish()[0].fields
+    assert [*zip(fields["prompt"], fields["prompt_hash"], strict=True)] == [
+        (preview(prompt), prompt_hash_of(prompt, "")) for prompt in ("p  q", "p  q")
+    ] + [("", prompt_hash_of(" ", group)) for group in "ab"]
     assert seen == ["p  q", " ", " "]
 
 
@@ -95,7 +94,9 @@ def test_the_preview_of_a_prompt_begins_at_its_question() -> None:
     for question, expected in [(8, "Hi"), (0, "Rules. Hi"), (20, "Rules. Hi")]:
         row = SampleRow(split="", step=0, group="a", index="", ordinal=0, start=0, length=0, prompt="Rules.\n\nHi")
         row.question = question
-        assert RowShortener().shorten(row).prompt == expected
+        collected = SampleCollector()
+        collected.add(row)
+        assert [*collected.finish()[0].fields["prompt"]] == [expected]
 
 
 def test_growth_is_told_from_replacement(tmp_path: Path) -> None:

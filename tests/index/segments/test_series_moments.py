@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolloupe.index.segments.samples import columns_of
 from rolloupe.index.segments.step_stats import MAX_SERIES, StepStats, decoded, encoded, step_stats_of
 from rolloupe.index.snapshot import Assembly, Piece
 from rolloupe.model import SampleRow, SeriesFacts
@@ -34,7 +35,7 @@ def facts(low: float, high: float, seen: tuple[int, int, int]) -> SeriesFacts:
 
 def piece(source: str, rows: list[SampleRow]) -> Piece:
     """A piece as it comes back from disk."""
-    step_stats = step_stats_of(rows)
+    step_stats = step_stats_of(columns_of([rows])[0])
     return Piece(
         source,
         None,
@@ -67,7 +68,7 @@ def test_pieces_together_say_what_one_piece_says(drawn: list, cuts: list[int]) -
 
 def test_a_segment_holds_so_many_series_and_no_more() -> None:
     one = facts(0.0, 1.0, (1, 0, 0))
-    (stats,) = step_stats_of([row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)})])
+    (stats,) = step_stats_of(columns_of([[row(1, 0, {f"s{n}": one for n in range(MAX_SERIES + 9)})]])[0])
     assert list(stats.series) == [f"s{n}" for n in range(MAX_SERIES)]
 
 

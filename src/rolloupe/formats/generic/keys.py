@@ -202,7 +202,7 @@ class Roles(NamedTuple):
         value = record[self.split] if self.split else None
         if value is True:
             return f"eval/{str(self.split).lower().removeprefix('is_')}"
-        return f"eval/{str(value).lower()}" if self.split and _split_of(self.split, value) == "eval" else ""
+        return f"eval/{str(value).lower()}" if self.split and split_of(self.split, value) == "eval" else ""
 
     def status(self, record: Record) -> tuple[Status, str]:
         """The status, from a word or from keys that imply it."""
@@ -276,7 +276,7 @@ def roles_of(record: Record) -> Roles:
     response = response or (None if messages else _first(record, responses))
     if score is None and "outcome" in found.by_role:
         is_answered = response or messages or (prompt and text.answers_in(text.conversation(record[prompt]) or ()))
-        verdicts = [key for key in found.by_role["outcome"] if is_answered and _is_verdict(key, record[key])]
+        verdicts = [key for key in found.by_role["outcome"] if is_answered and is_verdict(key, record[key])]
         score = _first(record, verdicts, _is_flag) or next(iter(verdicts), None)
     if score is None and not scores and (messages or (response and not is_weak_response(response))):
         judged = [key for key in names("judgement", ()) if parsers.number(record[key]) is not None]
@@ -314,7 +314,7 @@ def roles_of(record: Record) -> Roles:
         {what: key for what, keys in found.counts.items() if (key := _first(record, keys, parsers.count))},
         _first(record, (*names("advantage", ()), *(key for key in short if fold(key) == "a")), parsers.number),
         _first(record, names("weak_step", ()), parsers.integer),
-        next((key for key in names("split", ()) if _split_of(key, record[key])), None),
+        next((key for key in names("split", ()) if split_of(key, record[key])), None),
     )
 
 
@@ -343,7 +343,7 @@ def doubted(files: Iterable[tuple[int | None, Sequence[Record]]]) -> list[str]:
     return [role for role in roles.short().values() if not shown.get(role, True)]
 
 
-def _split_of(key: str, value: object) -> str:
+def split_of(key: str, value: object) -> str:
     """Return `eval` if a value names an evaluation, or is true, `train` if it names the training, else nothing."""
     if isinstance(value, str):
         return _split_named(key, value[: parsers.MAX_TAG_CHARS].lower())
@@ -530,10 +530,10 @@ def _is_score(value: object) -> bool:
     return bool(found.metrics) or found.value is not None
 
 
-def _is_verdict(key: str, value: object) -> bool:
+def is_verdict(key: str, value: object) -> bool:
     """Whether a value, or each member of a list, is true or false, or a share under a usual name."""
     if isinstance(value, list):
-        return bool(value) and all(_is_verdict(key, verdict) for verdict in value)
+        return bool(value) and all(is_verdict(key, verdict) for verdict in value)
     is_usual = fold(key).removesuffix("s") in _VERDICTS or fold(key) in _VERDICTS
     if isinstance(value, str):
         return is_usual and fold(key) != "correct" and parsers.score_in(value) in (0, 1)  # `correct` may be the answer

@@ -3,7 +3,6 @@
 The kinds are JSON lines, Parquet, CSV, TSV and JSON documents.
 """
 
-import re
 from collections.abc import Iterator, Sequence
 from itertools import groupby, islice
 from typing import Any, ClassVar
@@ -16,22 +15,23 @@ from rolloupe.formats.generic import row_tokens
 from rolloupe.formats.generic.documents import DELIMITED, Header, PlacedRow, header_of, is_document, row_in, rows_in
 from rolloupe.formats.generic.hints import goes_by_prompt
 from rolloupe.formats.generic.keys import Roles, candidates, is_aside, roles_of, weak_group
+from rolloupe.formats.generic.row_columns import group_of_uid, sample_columns
 from rolloupe.formats.generic.shapes import samples_in
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.field_map import as_pairs
 from rolloupe.formats.reading.files import plain_name, stamp_of, stem, while_unchanged
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.line_reader import parse
+from rolloupe.formats.reading.record_blocks import RecordBlock
 from rolloupe.formats.reading.records import Record, RecordFormat, References, Uncut, Unusable, step_of
 from rolloupe.formats.reading.stream import open_binary
 from rolloupe.formats.reading.tables.parquet import ParquetFormat
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleColumns, SampleRow, Scanned, Source
 from rolloupe.storage import path_state
 from rolloupe.tokens import SampleTokens
 
 SHOWN_TEXTS = 12
-_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 
 
 class NamedRows(RecordFormat):
@@ -163,11 +163,7 @@ class NamedRows(RecordFormat):
 
 
 def _group(roles: Roles, record: Record) -> str | None:
-    if roles.group:
-        return parsers.name(record.get(roles.group))
-    uid = record.get("uid")
-    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
-    return parsers.name(match["group"]) if match else None
+    return parsers.name(record.get(roles.group)) if roles.group else group_of_uid(record.get("uid"))
 
 
 def _tokens(roles: Roles, record: Record) -> row_tokens.RowTokens:
@@ -275,6 +271,9 @@ class AnyRows(NamedRows):
 
 class LineRows(AnyRows, JsonlFormat):
     """Rows of JSON lines."""
+
+    def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
+        return sample_columns(self, source, block)
 
     def _parsed(self, run: RunInfo, source: Source, data: bytes, locator: Locator) -> tuple[Record, SampleRow]:
         if not locator.part:

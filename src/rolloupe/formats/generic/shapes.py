@@ -106,7 +106,7 @@ def _may_hold_several(record: Record) -> bool:
 
 def _by_number(record: Record) -> list[Record] | None:
     """The samples of `completion_0`, `reward_0`, `completion_1`, ..."""
-    members = _members_by_number(tuple(record))
+    members = members_by_number(tuple(record))
     if not members:
         return None
     named = candidates(tuple(members))
@@ -125,7 +125,7 @@ def _by_number(record: Record) -> list[Record] | None:
 
 
 @keep_by_keys
-def _members_by_number(keys: Names) -> dict[str, dict[int, str]]:
+def members_by_number(keys: Names) -> dict[str, dict[int, str]]:
     """The keys that end in numbers, by their names without the numbers."""
     found: dict[str, dict[int, str]] = {}
     for key in keys:

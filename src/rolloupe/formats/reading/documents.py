@@ -230,6 +230,6 @@ class ByEnding(Format):
     def reader_of(self, source: Source) -> Format:
         """Return the format that reads a file."""
 
-    scan, load, load_texts, raw, record_at, token_arrays, samples_at = map(
-        _of_reader, ("scan", "load", "load_texts", "raw", "record_at", "token_arrays", "samples_at")
+    scan, scan_columns, load, load_texts, raw, record_at, token_arrays, samples_at = map(
+        _of_reader, ("scan", "scan_columns", "load", "load_texts", "raw", "record_at", "token_arrays", "samples_at")
     )

@@ -7,7 +7,7 @@ trainers that store no groups: a group is the lines with the same prompt that fo
 import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from io import BufferedReader
 from typing import BinaryIO, ClassVar, NamedTuple, TypeVar
 
@@ -15,10 +15,11 @@ from rolloupe import tokens
 from rolloupe.formats.base import NO_ANNOTATIONS, Annotations, changed, no_sample
 from rolloupe.formats.reading import files, line_reader, peek
 from rolloupe.formats.reading.arrays import Cutter
+from rolloupe.formats.reading.record_blocks import BLOCK_BYTES, PATIENCE, BlockReader, RecordBlock
 from rolloupe.formats.reading.records import Completion, Record, RecordFormat, Uncut, Unusable, row_at
 from rolloupe.formats.reading.stream import Gap, damage_of, gaps_of, is_decoded, open_binary
 from rolloupe.lru import Lru
-from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleRow, Scanned, Source
+from rolloupe.model import Location, Locator, Problem, RunInfo, Sample, SampleColumns, SampleRow, Scanned, Source
 from rolloupe.storage import expect, file_state
 from rolloupe.tokens import SampleTokens
 
@@ -86,6 +87,47 @@ class JsonlFormat(RecordFormat):
                 yield from (_missing(source, gap) for gap in gaps if line.start <= gap.start <= line.stop)
                 reported_to = line.stop + 1
             yield from (_missing(source, gap) for gap in gaps_of(file) if reported_to <= gap.start < stop)
+
+    def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
+        """Return the samples of a block of records: what `rows_of` returns for each. None where that is in doubt."""
+        return None
+
+    def scan_columns(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned | SampleColumns]:
+        return self.scanned_columns(run, source, start, stop, lambda _block, _samples: None)
+
+    def scanned_columns(
+        self,
+        run: RunInfo,
+        source: Source,
+        start: int,
+        stop: int,
+        complete: Callable[[RecordBlock, SampleColumns], None],
+    ) -> Iterator[Scanned | SampleColumns]:
+        """Scan block by block, and line by line where `columns` returns None; complete the samples of each block."""
+        at, reader, misses = start, BlockReader(), 0
+        if _has_columns(type(self)) and not (run.reading.fields or run.reading.group_by or run.reading.reward_key):
+            with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+                if not is_decoded(file):
+                    at = line_reader.line_start(file, start, stop)
+                while at < stop and misses < PATIENCE and not is_decoded(file):
+                    file.seek(at)
+                    data = file.read(min(BLOCK_BYTES, stop - at))
+                    end = data.rfind(b"\n") + 1
+                    if not end:
+                        break
+                    block, samples = reader.read(data[:end], at), None
+                    with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
+                        samples = self.columns(run, source, block) if block else None
+                    if block is None or samples is None:
+                        misses += 1
+                        yield from self.scan(run, source, at, at + end)
+                    else:
+                        misses = 0
+                        complete(block, samples)
+                        yield samples
+                    at += end
+        if at < stop:
+            yield from self.scan(run, source, at, stop)
 
     def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: line_reader.Line) -> Iterator[Scanned]:
         """Yield the results of a line of a compressed file; if damage cuts the line, the damage."""
@@ -226,6 +268,17 @@ class JsonlFormat(RecordFormat):
         return record
 
 
+_MEANING = ("row", "rows", "rows_of", "prepared", "roles", "known_roles", "scan")
+
+
+@cache
+def _has_columns(own: type) -> bool:
+    """Return whether `columns` of a format knows what its records mean: no class below has another meaning for them."""
+    places = {name: place for place, base in [*enumerate(own.__mro__)][::-1] for name in vars(base)}
+    of_meaning = (places[name] for name in _MEANING if name in places)
+    return own.__mro__[places["columns"]] is not JsonlFormat and places["columns"] <= min(of_meaning)
+
+
 def _is_object(data: bytes) -> bool:
     """Return whether bytes within a line are an object."""
     return data[:1] == b"{" and data[-1:] == b"}" and line_reader.pieces_in(data).objects == [(0, len(data))]
@@ -299,11 +352,12 @@ _marks: Lru[tuple[Location, int, int], _MarkedLine] = Lru(entries=2**16)
 
 
 class _Last:
-    """The prompt of the last line of a scan, the place where its group begins, and its last remembered line."""
+    """The prompt of the last line of a scan, where its group begins, its last remembered line, and its end."""
 
     prompt = ""
     begin = -1
     marked = 0
+    stop = -1
 
 
 class PromptRuns(JsonlFormat):
@@ -317,42 +371,60 @@ class PromptRuns(JsonlFormat):
         return self.scanned(run, source, start, stop, partial(self._follow, run, source, _Last()))
 
     def _follow(self, run: RunInfo, source: Source, last: _Last, record: Record, row: SampleRow) -> None:
-        if run.reading.group_by or self.stores_group(record):
+        if not (run.reading.group_by or self.stores_group(record)):
+            row.group = self._next(run, source, last, row.group, row.start, row.length)
+
+    def _next(self, run: RunInfo, source: Source, last: _Last, prompt: str, start: int, length: int) -> str:
+        """Return the group of the next line of a scan, given the name of its prompt."""
+        if prompt != last.prompt or last.begin < 0:
+            last.begin = self._begin(run, source, prompt, start, length) if last.begin < 0 else start
+            last.prompt, last.marked = prompt, start
+        elif start - last.marked >= MARK_BYTES:
+            last.marked = start
+            _remember(source, file_state(source.location).st_ino, start, _MarkedLine(length, prompt, last.begin))
+        return f"{prompt}-{last.begin}"
+
+    def scan_columns(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned | SampleColumns]:
+        return self.scanned_columns(run, source, start, stop, partial(self._follow_all, run, source, _Last()))
+
+    def _follow_all(
+        self, run: RunInfo, source: Source, last: _Last, block: RecordBlock, samples: SampleColumns
+    ) -> None:
+        if self.stores_group(block.first):
             return
-        if row.group != last.prompt or last.begin < 0:
-            last.begin = self._begin(run, source, row) if last.begin < 0 else row.start
-            last.prompt, last.marked = row.group, row.start
-        elif row.start - last.marked >= MARK_BYTES:
-            last.marked = row.start
-            _remember(source, file_state(source.location).st_ino, row, last.begin)
-        row.group = f"{row.group}-{last.begin}"
+        if block.starts[0] != last.stop:  # other lines were read between the blocks
+            last.begin = -1
+        last.stop = block.starts[-1] + block.lengths[-1] + 1
+        places = zip(samples.fields["group"], block.starts, block.lengths, strict=True)
+        groups = [self._next(run, source, last, *place) for place in places]
+        samples.fields = {**samples.fields, "group": groups}
 
     def _read(self, run: RunInfo, source: Source, locator: Locator) -> tuple[bytes, Record, SampleRow]:
         data, record, row = super()._read(run, source, locator)
         if not (run.reading.group_by or self.stores_group(record)):
-            row.group = f"{row.group}-{self._begin(run, source, row)}"
+            row.group = f"{row.group}-{self._begin(run, source, row.group, row.start, row.length)}"
         return data, record, row
 
-    def _begin(self, run: RunInfo, source: Source, row: SampleRow) -> int:
-        """Return where the lines with the prompt of this row begin."""
+    def _begin(self, run: RunInfo, source: Source, own: str, start: int, length: int) -> int:
+        """Return where the lines begin that have the prompt of the line at a place; `own` is its name."""
         inode = file_state(source.location).st_ino
-        if (known := _known(source, inode, row.start, row.length, row.group)) is not None:
+        if (known := _known(source, inode, start, length, own)) is not None:
             return known
-        begin = row.start
-        for line in _lines_before(source, row.start):
+        begin = start
+        for line in _lines_before(source, start):
             try:
                 prompt = self.group_in(run, source, line.content, line.start)
             except Exception:  # noqa: S112 - the scan of that line reports it
                 continue
-            if prompt is not None and prompt != row.group:
+            if prompt is not None and prompt != own:
                 break
             if prompt is not None:
                 known = _known(source, inode, line.start, line.length, prompt)
                 begin = line.start if known is None else known
                 if known is not None:
                     break
-        if row.start - begin >= MARK_BYTES:
-            _remember(source, inode, row, begin)
+        if start - begin >= MARK_BYTES:
+            _remember(source, inode, start, _MarkedLine(length, own, begin))
         return begin
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
@@ -372,8 +444,8 @@ def _lines_before(source: Source, stop: int) -> Iterator[line_reader.Line]:
         stop, width = low, min(width * 4, MOST_BYTES)
 
 
-def _remember(source: Source, inode: int, row: SampleRow, begin: int) -> None:
-    _marks.put((source.location, inode, row.start), _MarkedLine(row.length, row.group, begin))
+def _remember(source: Source, inode: int, start: int, line: _MarkedLine) -> None:
+    _marks.put((source.location, inode, start), line)
 
 
 def _known(source: Source, inode: int, start: int, length: int, prompt: str) -> int | None:

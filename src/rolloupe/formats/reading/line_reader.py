@@ -106,7 +106,7 @@ def lines(file: BufferedReader, start: int, stop: int) -> Iterator[Line]:
     is not read. If a compressed stream stops between two lines, an empty unfinished line represents the next one. If it
     holds too many lines for its size, a last line represents the rest.
     """
-    position = read_to = _line_start(file, start, stop)
+    position = read_to = line_start(file, start, stop)
     block = bytearray(min(BLOCK_BYTES, max(MIN_BLOCK_BYTES, stop - position)))
     view = memoryview(block)
     begun: list[bytes] = []
@@ -208,7 +208,7 @@ def _line(start: int, length: int, begun: list[bytes], last: bytes | memoryview,
     return Line(start, length, b"".join([*begun, last]) if begun else bytes(last), ended)
 
 
-def _line_start(file: BinaryIO, start: int, stop: int) -> int:
+def line_start(file: BinaryIO, start: int, stop: int) -> int:
     """Go to the first byte at or after `start` at which a line begins, and return it; `stop` without one before."""
     file.seek(max(0, start - len(HOLE)))
     before = file.read(min(start, len(HOLE)))

@@ -6,22 +6,13 @@ becomes its UTF-8 bytes in hex between two `~`: injective, and safe regardless o
 """
 
 import hashlib
-from collections.abc import Collection, Sequence
-from itertools import chain, repeat
-from operator import attrgetter
-from typing import Any, NamedTuple
-
-from msgspec.structs import astuple
+from collections.abc import Collection
+from typing import NamedTuple
 
 from rolloupe.derive import METRICS, PREFIX
-from rolloupe.model import ALIASES, COLUMNS, KNOWN, Annotation, SampleRow
+from rolloupe.model import ALIASES, COLUMNS, KNOWN
 
-MAX_METRICS = 512
-"""The maximum number of sample metrics in a segment. A problem reports the others, which only the sample itself shows.
-"""
-MAX_TAGS = 128
 MAX_NAME_BYTES = 200
-_NAMED = ("metrics", "tags")
 
 PLAIN = frozenset("abcdefghijklmnopqrstuvwxyz0123456789._-/ ")
 
@@ -139,16 +130,3 @@ def sql_type(column: str) -> str:
     if column.startswith(DERIVED_COLUMNS):
         return "DOUBLE"
     return {"m.": "DOUBLE", "t.": "VARCHAR"}.get(column[:2], "")
-
-
-def values_of(rows: Sequence[SampleRow]) -> dict[str, Sequence[Any]]:
-    """The values of each field of some rows."""
-    values = zip(*map(astuple, rows), strict=True) if rows else repeat(())
-    return dict(zip(SampleRow.__struct_fields__, values, strict=False))
-
-
-def names_of(rows: Sequence[SampleRow] | Sequence[Annotation]) -> tuple[list[str], list[str], int]:
-    """The metric and tag names of some rows in order of appearance, and the number of names that did not fit."""
-    metrics, tags = (list(dict.fromkeys(chain.from_iterable(map(attrgetter(kind), rows)))) for kind in _NAMED)
-    left_out = max(0, len(metrics) - MAX_METRICS) + max(0, len(tags) - MAX_TAGS)
-    return metrics[:MAX_METRICS], tags[:MAX_TAGS], left_out

@@ -10,12 +10,11 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
-from operator import attrgetter
 from typing import NamedTuple
 
 from msgspec import Struct
 
-from rolloupe.model import SampleRow
+from rolloupe.model import SampleColumns, SampleRow
 
 MAX_BLOCKS = 20_000
 """The steps of a part with more blocks alternate: it shows no launches."""
@@ -51,36 +50,48 @@ class StepBlock(Struct, array_like=True, gc=False):
     """True if each sample has a name of its own."""
 
 
-def blocks_of(rows: Sequence[SampleRow]) -> list[StepBlock]:
-    """The blocks of a part in the order of the file; none if rows name their launch, or their places do not rise."""
-    steps = list(map(attrgetter("split", "step"), rows))
-    cuts = [0, *(place for place, (step, next_step) in enumerate(pairwise(steps), 1) if step != next_step), len(rows)]
-    if not rows or len(cuts) > MAX_BLOCKS:
+def blocks_of(samples: SampleColumns) -> list[StepBlock]:
+    """The blocks of a part in the order of the file; none if samples name their launch, or their places do not rise."""
+    if not samples.count:
         return []
+    fields = samples.fields
+    steps = [*zip(fields["split"], fields["step"], strict=True)]
+    cuts = [0, *(place for place, (step, next_step) in enumerate(pairwise(steps), 1) if step != next_step), len(steps)]
+    if len(cuts) > MAX_BLOCKS:
+        return []
+    names, starts, launches = _names(samples), fields["start"], fields.get("launch")
     blocks: list[StepBlock] = []
     last = -1
     for begin, end in pairwise(cuts):
-        own = rows[begin:end]
-        if own[0].start < last or own[0].launch:
+        if starts[begin] < last or (launches and launches[begin]):
             return []
-        last = own[-1].start
-        names = _names(own)
-        prompts = sum(map(attrgetter("prompt_hash"), own)) % SUMS
-        ids = sum(map(zlib.crc32, names))
-        blocks.append(StepBlock(*steps[begin], own[0].start, len(own), prompts, ids, len({*names}) == len(own)))
+        last = starts[end - 1]
+        own = names(begin, end)
+        prompts = sum(fields["prompt_hash"][begin:end]) % SUMS
+        ids = sum(map(zlib.crc32, own))
+        blocks.append(StepBlock(*steps[begin], starts[begin], end - begin, prompts, ids, len({*own}) == end - begin))
     return blocks
 
 
-def _names(rows: Sequence[SampleRow]) -> list[bytes]:
-    """The names of samples in their file, with the epoch, which may repeat them; none if some have no name."""
-    names = list(map(attrgetter("uid"), rows))
-    if not all(names):
-        if rows[0].index.endswith(str(rows[0].start)):
-            return []
-        names = [f"{row.group}/{row.index}" for row in rows]
-    if "epoch" in rows[0].metrics:
-        names = [f"{name} {row.metrics.get('epoch')}" for name, row in zip(names, rows, strict=True)]
-    return [name.encode("utf-8", "replace") for name in names]
+def _names(samples: SampleColumns) -> Callable[[int, int], list[bytes]]:
+    """A function of a range of samples: their names in their file, with the epoch, which may repeat them; none if some
+    have no name.
+    """
+    fields, epochs = samples.fields, samples.metrics.get("epoch")
+    groups, indices, starts = fields["group"], fields["index"], fields["start"]
+    uids = fields.get("uid", [""] * samples.count)
+
+    def names_of(begin: int, end: int) -> list[bytes]:
+        names = uids[begin:end]
+        if not all(names):
+            if indices[begin].endswith(str(starts[begin])):
+                return []
+            names = [f"{group}/{index}" for group, index in zip(groups[begin:end], indices[begin:end], strict=True)]
+        if epochs is not None and epochs[begin] is not None:
+            names = [f"{name} {epoch}" for name, epoch in zip(names, epochs[begin:end], strict=True)]
+        return [name.encode("utf-8", "replace") for name in names]
+
+    return names_of
 
 
 class LaunchPlaces(NamedTuple):
@@ -178,6 +189,11 @@ def number_launches(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
     if places:
         for row in rows:
             row.launch = 1 + bisect_right(places, row.start)
+
+
+def launches_at(starts: Iterable[int], places: Sequence[int]) -> list[int]:
+    """The launches of samples at these places, given where those after the first begin."""
+    return [1 + bisect_right(places, start) for start in starts]
 
 
 def older_steps(times: Mapping[int, float]) -> list[int]:

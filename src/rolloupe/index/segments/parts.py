@@ -4,9 +4,7 @@ The grid of parts divides a compressed source's uncompressed stream, whose lengt
 Files with a person's own scores, lines of JSON outside the run, are cut and read in the same way.
 """
 
-import hashlib
 import threading
-import zlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -17,10 +15,21 @@ from rolloupe import text
 from rolloupe.formats import by_name, compression_of, extent
 from rolloupe.formats.reading.line_reader import lines
 from rolloupe.formats.reading.stream import open_binary
-from rolloupe.index.segments.columns import metric_column, names_of, tag_column, values_of
+from rolloupe.index.segments.columns import metric_column, tag_column
 from rolloupe.index.segments.kind import NEVER, until
-from rolloupe.index.segments.launches import StepBlock, blocks_of, number_launches
-from rolloupe.model import ANNOTATED, COLUMNS, KNOWN, Annotation, Location, Problem, RunInfo, SampleRow, Source
+from rolloupe.index.segments.launches import StepBlock, blocks_of, launches_at
+from rolloupe.index.segments.samples import DEFAULTS, Names, SampleCollector, names_of
+from rolloupe.model import (
+    ANNOTATED,
+    COLUMNS,
+    KNOWN,
+    Annotation,
+    Location,
+    Problem,
+    RunInfo,
+    SampleColumns,
+    Source,
+)
 from rolloupe.storage import Interrupted, next_data, open_file
 
 GRID_BYTES = 16 * 2**20
@@ -108,10 +117,6 @@ def scan_scores(source: Source, start: int, stop: int) -> Iterator[Annotation | 
 ANNOTATION_ROWS = 8192
 """The annotations of a row group, sorted by uid: queries skip groups by their least and greatest uid."""
 
-PREVIEW_CHARS = 240
-END_CHARS = 160
-"""More than a line of the list has room for."""
-
 WORD = pa.dictionary(pa.int32(), pa.string())
 ARROW_TYPES: dict[str, pa.DataType] = {
     "integer": pa.int64(), "short": pa.int32(), "number": pa.float64(), "text": pa.string(), "word": WORD,
@@ -123,22 +128,27 @@ class Scan(NamedTuple):
     """The records in a byte range of a source, and the end of the last one."""
 
     source: Source
-    rows: list[SampleRow]
+    samples: SampleColumns
     annotations: list[Annotation]
     problems: list[Problem]
+    names: Names
     stop: int
     unfinished: bool
     blocks: list[StepBlock]
 
     @property
-    def named(self) -> list[SampleRow] | list[Annotation]:
-        """The records with sample metrics and tags."""
-        return self.annotations if self.source.annotates else self.rows
+    def records(self) -> int:
+        """The number of samples, or of annotations."""
+        return len(self.annotations) if self.source.annotates else self.samples.count
 
     def table(self) -> pa.Table:
         """The scalars, in the form of a segment."""
         name = self.source.name
-        return annotations_of(self.annotations, name) if self.source.annotates else table_of(self.rows, name)
+        return (
+            annotations_of(self.annotations, name, self.names)
+            if self.source.annotates
+            else table_of(self.samples, name)
+        )
 
     def as_stored(self) -> tuple[pa.Table, int | None]:
         """The table to store, and the size of its row groups: annotations are sorted to find those of one sample."""
@@ -150,70 +160,51 @@ class Scan(NamedTuple):
 
 def scan(run: RunInfo, source: Source, start: int, stop: int, ended: threading.Event = NEVER) -> Scan:
     """Scan the records that begin in `[start, stop)`. Raises `EndedEarly`."""
-    records = Scan(source, [], [], [], start, unfinished=False, blocks=[])
-    end, unfinished, shortener = start, False, RowShortener()
+    collected = SampleCollector()
+    annotations: list[Annotation] = []
+    problems: list[Problem] = []
+    end, unfinished = start, False
     try:
         scores = scan_scores(source, start, stop) if source.scores else None
-        for item in until(ended, scores or by_name(run.format).scan(run, source, start, stop)):
+        for item in until(ended, scores or by_name(run.format).scan_columns(run, source, start, stop)):
             if isinstance(item, Problem):
-                records.problems.append(item)
+                problems.append(item)
                 unfinished = unfinished or item.transient
                 end = end if item.transient else max(end, item.stop or end)
-                continue
-            if isinstance(item, SampleRow):
-                records.rows.append(shortener.shorten(item))
+            elif isinstance(item, SampleColumns):
+                collected.add_all(item)
+                end = max(end, item.fields["start"][-1] + item.fields["length"][-1])
             else:
-                records.annotations.append(item)
-            end = max(end, item.start + item.length)
+                if isinstance(item, Annotation):
+                    annotations.append(item)
+                else:
+                    collected.add(item)
+                end = max(end, item.start + item.length)
     except Interrupted:
         raise
     except OSError as error:
         reason = f"could not be read: {error.strerror}"
-        records.problems.append(Problem(source=source.name, reason=reason, transient=True))
+        problems.append(Problem(source=source.name, reason=reason, transient=True))
         unfinished = True
-    blocks = blocks_of(records.rows)
-    number_launches(records.rows, source.launches)
-    return records._replace(stop=end, unfinished=unfinished, blocks=blocks)
+    samples, names = collected.finish()
+    blocks = blocks_of(samples)
+    if source.launches and samples.count:
+        samples.fields = {**samples.fields, "launch": launches_at(samples.fields["start"], source.launches)}
+    names = names_of(annotations) if source.annotates else names
+    return Scan(source, samples, annotations, problems, names, end, unfinished, blocks)
 
 
-class RowShortener:
-    """Cuts the texts of rows. The samples of a group, which mostly follow each other, share one prompt."""
-
-    def __init__(self) -> None:
-        self._prompt, self._kept = "", ("", 0)
-
-    def shorten(self, row: SampleRow) -> SampleRow:
-        """Cut the texts of a row to the length that lists show, and add length, hash and stamp of the whole."""
-        prompt, response = row.prompt, row.response
-        ends = f"{prompt[:40]} {prompt[-40:]} {response[:40]} {response[-40:]}"
-        facts = f"{row.group} {row.index} {row.length} {row.reward!r} {ends}"
-        if prompt != self._prompt or not prompt or prompt.isspace():
-            self._kept = (
-                text.preview(prompt[row.question :] or prompt, PREVIEW_CHARS),
-                prompt_hash_of(prompt, row.group),
-            )
-            self._prompt = prompt
-        row.prompt, row.prompt_hash = self._kept
-        row.response = text.one_line(response[:PREVIEW_CHARS])
-        row.response_end = text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else ""
-        row.response_chars = len(response)
-        row.messages = None
-        row.stamp = zlib.crc32(facts.encode("utf-8", "replace"))
-        return row
-
-
-def prompt_hash_of(prompt: str, group: str) -> int:
-    """Identify a prompt across steps, even if its groups have other names."""
-    name = prompt if prompt and not prompt.isspace() else f"\0{group}"
-    digest = hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=8).digest()
-    return int.from_bytes(digest, "big", signed=True)
-
-
-def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
-    """Build the scalar table of some rows of one source. Integers that do not fit are replaced."""
-    values, columns = values_of(rows) | {"source": [source] * len(rows)}, {}
+def table_of(samples: SampleColumns, source: str) -> pa.Table:
+    """Build the scalar table of some samples of one source. Integers that do not fit are replaced."""
+    columns = {}
     for column in COLUMNS:
-        own, kind = values[column.name], ARROW_TYPES[column.type]
+        kind = ARROW_TYPES[column.type]
+        if column.name not in samples.fields:
+            columns[column.stored] = _repeated(
+                source if column.name == "source" else DEFAULTS.get(column.name), samples.count, kind
+            )
+            continue
+        own = samples.fields[column.name]
         try:
             columns[column.stored] = pa.array(own, kind)
         except (OverflowError, pa.ArrowInvalid):
@@ -221,10 +212,21 @@ def table_of(rows: Sequence[SampleRow], source: str) -> pa.Table:
             beyond = largest if column.type == "short" else None
             bounded = [value if value is None or -largest <= value <= largest else beyond for value in own]
             columns[column.stored] = pa.array(bounded, kind)
-    return _with_names(pa.table(columns), rows)
+    arrays = {metric_column(name): pa.array(values, pa.float64()) for name, values in samples.metrics.items()}
+    arrays |= {tag_column(name): pa.array(values, pa.string()) for name, values in samples.tags.items()}
+    return pa.Table.from_arrays([*columns.values(), *arrays.values()], names=[*columns, *arrays])
 
 
-def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
+def _repeated(value: Any, count: int, kind: pa.DataType) -> pa.Array:
+    """An array of one value."""
+    if pa.types.is_dictionary(kind):
+        return pa.DictionaryArray.from_arrays(
+            pa.repeat(pa.scalar(0, pa.int32()), count), pa.array([value], pa.string())
+        )
+    return pa.repeat(pa.scalar(value, kind), count)
+
+
+def annotations_of(annotations: Sequence[Annotation], source: str, names: Names) -> pa.Table:
     """Build the table of annotations of one source: newer ones have greater `source`, `byte_start`, `nth`."""
     count, place = len(annotations), text.natural(source)
     columns = {
@@ -238,13 +240,8 @@ def annotations_of(annotations: Sequence[Annotation], source: str) -> pa.Table:
     for column in (KNOWN[name] for name in ANNOTATED):
         type_ = pa.string() if column.type == "word" else ARROW_TYPES[column.type]
         columns[column.stored] = pa.array([getattr(annotation, column.name) for annotation in annotations], type_)
-    return _with_names(pa.table(columns), annotations)
-
-
-def _with_names(table: pa.Table, rows: Sequence[SampleRow] | Sequence[Annotation]) -> pa.Table:
-    """The table with a column for each sample metric and tag."""
-    metrics, tags, _ = names_of(rows)
-    arrays = [pa.array([row.metrics.get(name) for row in rows], type=pa.float64()) for name in metrics]
-    arrays += [pa.array([row.tags.get(name) for row in rows], type=pa.string()) for name in tags]
-    names = [*map(metric_column, metrics), *map(tag_column, tags)]
-    return pa.Table.from_arrays([*table.columns, *arrays], names=[*table.column_names, *names])
+    for name in names.metrics:
+        columns[metric_column(name)] = pa.array([item.metrics.get(name) for item in annotations], pa.float64())
+    for name in names.tags:
+        columns[tag_column(name)] = pa.array([item.tags.get(name) for item in annotations], pa.string())
+    return pa.table(columns)

@@ -20,8 +20,9 @@ import pyarrow.parquet as pq
 
 from rolloupe.formats import by_name, extent
 from rolloupe.index import fingerprint
-from rolloupe.index.segments import columns, parts
+from rolloupe.index.segments import parts
 from rolloupe.index.segments.kind import NEVER, SegmentKind, SegmentMeta
+from rolloupe.index.segments.samples import NO_SAMPLES, Names
 from rolloupe.index.segments.step_stats import decoded, encoded, step_stats_of
 from rolloupe.model import Location, Problem, RunInfo, Source
 from rolloupe.storage import atomic, open_file, open_state
@@ -156,22 +157,24 @@ def parquet_of(table: pa.Table, codec: pa.Codec = ZSTD, **options: Any) -> memor
 
 
 def _meta(run: RunInfo, source: Source, part: int, records: parts.Scan, print_: fingerprint.Fingerprint) -> SegmentMeta:
-    rows, annotations, problems = records.rows, records.annotations, list(records.problems)
-    metrics, tags, left_out = columns.names_of(records.named)
-    if left_out:
-        reason = f"too many names of sample metrics or tags: {left_out} of them are shown only in the sample itself"
+    samples, annotations, problems = records.samples, records.annotations, list(records.problems)
+    if records.names.left_out:
+        number = records.names.left_out
+        reason = f"too many names of sample metrics or tags: {number} of them are shown only in the sample itself"
         problems.append(Problem(source=source.name, reason=reason))
     kind = ANNOTATIONS if source.annotates else NUMBERS
-    keys = {(row.split, row.step, row.group, row.index) for row in rows}
+    fields = samples.fields
+    keys = {*zip(*(fields.get(name, ()) for name in ("split", "step", "group", "index")), strict=True)}
     return SegmentMeta(
         version=kind.version, format=run.format, source=source.name, part=part, start=0, stop=0, complete=False,
-        rows=len(rows), duplicates=len(keys) < len(rows), fingerprint=print_, step_stats=step_stats_of(rows),
-        metrics=metrics, tags=tags, problem_count=len(problems), scalar_bytes=0, annotates=source.annotates,
+        rows=samples.count, duplicates=len(keys) < samples.count, fingerprint=print_, step_stats=step_stats_of(samples),
+        metrics=records.names.metrics, tags=records.names.tags, problem_count=len(problems), scalar_bytes=0,
+        annotates=source.annotates,
         problems=problems if len(problems) <= MAX_PROBLEMS else [*problems[: MAX_PROBLEMS - 1], problems[-1]],
         scores=source.scores, depends=source.depends, texts_from=source.texts_from, launches=source.launches,
         annotates_discarded=any(annotation.discarded is not None for annotation in annotations),
-        lacks_prompts=not all(row.prompt for row in rows), blocks=records.blocks,
-        has_series=any(row.series or row.has_series for row in rows),
+        lacks_prompts=not all(fields.get("prompt", ())), blocks=records.blocks,
+        has_series=any(any(fields.get(name, ())) for name in ("series", "has_series")),
         annotated_series=sorted({name for annotation in annotations for name in annotation.series}),
     )  # fmt: skip
 
@@ -182,7 +185,7 @@ def has_columns(path: Path) -> bool:
         fields = {(field.name, field.type) for field in pq.read_schema(path)}
     except (OSError, pa.ArrowException) as error:
         return not is_damage(error)
-    tables = parts.table_of([], ""), parts.annotations_of([], "")
+    tables = parts.table_of(NO_SAMPLES, ""), parts.annotations_of([], "", Names([], []))
     return any(fields.issuperset((field.name, field.type) for field in table.schema) for table in tables)
 
 

@@ -12,7 +12,7 @@ import struct
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from operator import attrgetter
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -20,8 +20,8 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from rolloupe.index.segments.columns import names_of
-from rolloupe.model import CHARTED, SampleRow, SeriesFacts
+from rolloupe.index.segments.samples import DEFAULTS
+from rolloupe.model import CHARTED, SampleColumns, SeriesFacts
 
 MAX_SERIES = 64
 """The maximum number of token series with statistics; only the sample itself shows the others."""
@@ -234,33 +234,62 @@ def moments_from(count: int, mean: float, std: float, least: float, most: float)
     return Moments(count, mean / UNIT * count, std / UNIT * math.sqrt(count), least, most)
 
 
-def step_stats_of(rows: Sequence[SampleRow]) -> list[StepStats]:
-    """The statistics of each (split, step) among the rows."""
-    series = list(dict.fromkeys(name for row in rows for name in row.series))[:MAX_SERIES]
-    by_step: dict[tuple[str, int], list[SampleRow]] = defaultdict(list)
-    for row in rows:
-        by_step[row.split, row.step].append(row)
-    return [_stats_of_step(members, series) for members in by_step.values()]
+def step_stats_of(samples: SampleColumns) -> list[StepStats]:
+    """The statistics of each (split, step) among some samples."""
+    if not samples.count:
+        return []
+    by_step: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for place, step in enumerate(zip(samples.fields["split"], samples.fields["step"], strict=True)):
+        by_step[step].append(place)
+    of_all = _Numbers(samples)
+    return [of_all.stats_of(*step, places) for step, places in by_step.items()]
 
 
-def _stats_of_step(members: list[SampleRow], series: list[str]) -> StepStats:
-    split, step = members[0].split, members[0].step
-    launch = max(row.launch for row in members)
-    rows = [row for row in members if row.launch in (0, launch)]
-    discarded = dict(Counter(row.discarded for row in rows if row.discarded))
-    trained = [row for row in rows if not row.discarded] if discarded else rows
-    if len(trained) == 1:
-        columns = of_one_sample((name, getattr(trained[0], name)) for name in CHARTED)
-        metrics = of_one_sample((name, trained[0].metrics[name]) for name in names_of(trained)[0])
-    else:
-        columns = by_name({name: moments_of(map(attrgetter(name), trained)) for name in CHARTED})
-        metrics = by_name({name: moments_of(row.metrics.get(name) for row in trained) for name in names_of(trained)[0]})
-    groups = len({row.group for row in rows})
-    stamp = added_stamps(row.stamp for row in rows)
-    facts = {name: [row.series[name] for row in trained if name in row.series] for name in series}
-    of_series = by_name({name: merged_moments(of_samples) for name, of_samples in facts.items()})
-    left = len(members) - len(rows)
-    return StepStats(split, step, len(rows), groups, columns, metrics, stamp, of_series, launch, discarded, left)
+class _Numbers:
+    """The numbers of some samples as arrays."""
+
+    def __init__(self, samples: SampleColumns) -> None:
+        self.fields, count = samples.fields, samples.count
+        given = {name: self.fields.get(name, DEFAULTS.get(name)) for name in CHARTED}
+        self.columns = {
+            name: np.full(count, own, np.float64) if isinstance(own, int) else np.array(own, np.float64)
+            for name, own in given.items()
+            if own is not None
+        }
+        self.metrics = {name: np.array(values, np.float64) for name, values in samples.metrics.items()}
+        self.launches = self.fields.get("launch", [0] * count)
+        self.discarded = self.fields.get("discarded", [""] * count)
+        self.series: Sequence[dict[str, SeriesFacts]] = self.fields.get("series", ())
+        self.series_names = [*dict.fromkeys(chain.from_iterable(self.series))][:MAX_SERIES]
+
+    def stats_of(self, split: str, step: int, members: list[int]) -> StepStats:
+        """The statistics of the samples of a step."""
+        launch = max(self.launches[place] for place in members)
+        places = [place for place in members if self.launches[place] in (0, launch)] if launch else members
+        discarded = dict(Counter(reason for place in places if (reason := self.discarded[place])))
+        trained = [place for place in places if not self.discarded[place]] if discarded else places
+        if len(trained) == 1:
+            (place,) = trained
+            columns, metrics = (
+                of_one_sample((name, array[place]) for name, array in arrays.items())
+                for arrays in (self.columns, self.metrics)
+            )
+        else:
+            rows: Any = slice(None) if len(trained) == len(self.launches) else trained
+            columns, metrics = (
+                by_name({name: moments_of(array[rows]) for name, array in arrays.items()})
+                for arrays in (self.columns, self.metrics)
+            )
+        groups = len({self.fields["group"][place] for place in places})
+        stamp = added_stamps(self.fields["stamp"][place] for place in places)
+        of_series = by_name(
+            {
+                name: merged_moments([self.series[place][name] for place in trained if name in self.series[place]])
+                for name in self.series_names
+            }
+        )
+        left = len(members) - len(places)
+        return StepStats(split, step, len(places), groups, columns, metrics, stamp, of_series, launch, discarded, left)
 
 
 def merged_moments(some: Sequence[SeriesFacts]) -> Moments:

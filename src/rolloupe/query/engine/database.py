@@ -23,6 +23,7 @@ from rolloupe.index.index_folders import shared_by
 from rolloupe.index.segments.columns import token_text
 from rolloupe.index.segments.pack import distrust
 from rolloupe.index.segments.parts import table_of
+from rolloupe.index.segments.samples import NO_SAMPLES
 from rolloupe.index.segments.segment import has_columns, is_readable
 from rolloupe.index.token_stats.files import has_words, words_file_of
 from rolloupe.lru import Lru
@@ -67,7 +68,7 @@ def prepare() -> None:
     import duckdb  # noqa: F401
 
 
-NO_ROWS = Piece("", None, table_of([], ""), (), (), (), annotates=False, stop=0)
+NO_ROWS = Piece("", None, table_of(NO_SAMPLES, ""), (), (), (), annotates=False, stop=0)
 """Gives `rows` its columns where a question has no pieces."""
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from rolloupe.errors import BadQuery, NotFound, SourceChanged
 from rolloupe.index import OpenRun, Snapshot, StepKey
-from rolloupe.index.segments.columns import MAX_METRICS
+from rolloupe.index.segments.samples import MAX_METRICS
 from rolloupe.model import SampleKey
 from rolloupe.query.engine import caches, database, names
 from rolloupe.query.engine.compile import compile_query, count_found, is_one_step, number_of, parts_of

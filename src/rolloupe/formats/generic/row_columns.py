@@ -1,0 +1,168 @@
+"""Rows under usual names, many at once: `NamedRows.row` for blocks of records that all have the same roles.
+
+A role depends on names and on the kinds of values, and little on the values themselves. Where a value may decide, the
+values of a block are compared; if they disagree, or if rows need anything but texts, numbers and flags, the block is
+read row by row.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rolloupe import text
+from rolloupe.formats.generic.keys import NamedKeys, Roles, candidates, is_verdict, split_of
+from rolloupe.formats.generic.row_tokens import token_members
+from rolloupe.formats.generic.shapes import members_by_number
+from rolloupe.formats.reading import value_parsers as parsers
+from rolloupe.formats.reading.files import stem
+from rolloupe.formats.reading.record_blocks import (
+    FLAGS,
+    INTEGERS,
+    NULLS,
+    NUMBERS,
+    TEXTS,
+    RecordBlock,
+    are_exact,
+    group_names,
+    in_order,
+)
+from rolloupe.model import SampleColumns, Source, Status
+
+_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
+
+
+def group_of_uid(uid: object) -> str | None:
+    """Return the group in the name of a sample, as trainers make it: `GROUP_0_1`."""
+    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
+    return parsers.name(match["group"]) if match else None
+
+
+if TYPE_CHECKING:
+    from rolloupe.formats.generic.rows import NamedRows
+
+_TEXTS = ("prompt", "response", "weak_response", "messages", "weak_messages", "weak_prompt")
+_SCORES = ("score", "outcome", "judgement", "weak_score")
+_NAMES = ("group", "env", "weak_group", "short")
+_INTEGERS = ("step", "weak_step", "short")
+_SCALARS = TEXTS | FLAGS | NUMBERS | NULLS
+_NEVER = ("choices", "is_completed")
+"""Members that decide more than a role."""
+
+
+def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> SampleColumns | None:
+    """Return the samples of a block of records; None if `row` may treat some of them in another way than the first."""
+    named = candidates(block.keys)
+    if not _is_plain(block, named):
+        return None
+    doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])
+    roles = reader.known_roles(block.first)._replace(**doubts)
+    prompt, response, score, step = roles.prompt, roles.response, roles.score, roles.step
+    if prompt is None or response is None or score is None or roles.messages is not None:
+        return None
+    if step is None and source.step is None:
+        step = roles.weak_step
+    is_usual = block.types(prompt) == block.types(response) == TEXTS and block.types(score) <= NUMBERS | FLAGS
+    if not is_usual or (step is not None and block.types(step) != INTEGERS):
+        return None
+    prompts, responses = block.columns[prompt], block.columns[response]
+    metrics, tags = _rest(block, roles)
+    steps = [source.step or 0] * block.count if step is None else block.columns[step]
+    groups = block.read("uid", group_of_uid) if roles.group is None else block.names(roles.group)
+    if not all(map(are_exact, (steps, *metrics.values()))) or (None in groups and not all(prompts)):
+        return None
+    may_differ = source.split in (None, "train") and (roles.step is not None or source.step is not None)
+    split, place = source.split or "train", stem(source.name)
+    key = roles.split if may_differ else None
+    evals = block.read(key, lambda value: roles.evaluation({key: value}) if key else "")
+    statuses = _statuses(block, roles)
+    fields: dict[str, Sequence[Any]] = {
+        "split": [found or split for found in evals],
+        "step": steps,
+        "group": group_names(groups, prompts),
+        "index": [f"{place}:{start}" for start in block.starts],
+        "reward": block.numbers(score),
+        "status": [status for status, _ in statuses],
+        "status_raw": [word for _, word in statuses],
+        "prompt": prompts,
+        "response": responses,
+        "ordinal": block.starts,
+        "start": block.starts,
+        "length": block.lengths,
+    }
+    if any(prompt.startswith(text.ROLE_STARTS) for prompt in {*prompts}):
+        fields["turns"] = [*map(text.bare_answers, responses, prompts)]
+    if roles.advantage:
+        fields["advantage"] = block.numbers(roles.advantage)
+    for what, key in roles.counts.items():
+        fields[f"{what}_tokens"] = block.counts(key)
+    if roles.env:
+        fields["env"] = [name or "" for name in block.names(roles.env)]
+    if "env" in tags:
+        own = fields.get("env", [""] * block.count)
+        fields["env"] = [name or tag or "" for name, tag in zip(own, tags["env"], strict=True)]
+    if "uid" in block.columns:
+        fields["uid"] = [name or "" for name in block.names("uid")]
+    if "discarded" in block.columns:
+        fields["discarded"] = block.read("discarded", lambda reason: parsers.reason(reason) or "")
+    return SampleColumns(count=block.count, fields=fields, metrics=metrics, tags=tags)
+
+
+def _is_plain(block: RecordBlock, named: NamedKeys) -> bool:
+    """Whether all records of a block have the roles of the first, and hold nothing but texts, numbers, flags, nulls."""
+    keys = block.keys
+    if any(not block.types(key) <= _SCALARS for key in keys) or not block.types("error") <= NULLS:
+        return False
+    if len(block.types("discarded")) > 1:
+        return False
+    if members_by_number(keys) or not {*_NEVER}.isdisjoint(keys) or candidates(keys[::-1]) != named:
+        return False  # the order of the keys, which may differ, decides
+    if any(len(block.types(key)) > 1 or block.types(key) == TEXTS for key, _ in token_members(keys)):
+        return False
+    counted = {key: ("counts",) for keys_of in named.counts.values() for key in keys_of}
+    roles_of: dict[str, tuple[str, ...]] = {}
+    for role, keys_of in named.by_role.items():
+        for key in keys_of:
+            roles_of[key] = (*roles_of.get(key, counted.get(key, ())), role)
+    return all(_are_alike(block, key, roles) for key, roles in (counted | roles_of).items())
+
+
+def _are_alike(block: RecordBlock, key: str, roles: Sequence[str]) -> bool:
+    """Whether each value under a key may have the same roles as the first."""
+    types, values = block.types(key), block.columns[key]
+    is_mixed = types == NUMBERS and {*roles} <= {*_SCORES, "advantage"}
+    if len(types) > 1 and not is_mixed:
+        return False
+    tests: list[Callable[[Any], object]] = []
+    if types == TEXTS:
+        if not {*_SCORES, *_INTEGERS}.isdisjoint(roles):
+            return False
+        if not {*_TEXTS}.isdisjoint(roles):
+            return all(text.conversation(value) is None for value in values)
+        tests += [bool] if not {*_NAMES}.isdisjoint(roles) else []
+    elif types <= NUMBERS:
+        tests += [parsers.integer, parsers.count] if not {*_INTEGERS, "counts"}.isdisjoint(roles) else []
+        tests += [lambda value: is_verdict(key, value)] if "outcome" in roles else []
+    if "split" in roles:
+        tests.append(lambda value: split_of(key, value))
+    kinds = ({_kind(test(value)) for value in {*values}} for test in tests)
+    return all(len(found) == 1 for found in kinds)
+
+
+def _kind(result: object) -> bool:
+    """As `keys` judges the result of a test."""
+    return result is not None and result is not False and result != ""
+
+
+def _rest(block: RecordBlock, roles: Roles) -> tuple[Mapping[str, Sequence[Any]], Mapping[str, Sequence[Any]]]:
+    """Sample metrics and tags: see `Roles.rest`."""
+    with_role = {*roles[:9], *roles.counts.values(), roles.advantage, "uid"}
+    left = [key for key in block.keys if key not in with_role and (key != "discarded" or block.types(key) != TEXTS)]
+    metrics = in_order((key, block.numbers(key)) for key in left if not block.types(key) <= TEXTS | NULLS)
+    tags = in_order((key, block.read(key, parsers.tag)) for key in left if block.types(key) >= TEXTS)
+    return metrics, tags
+
+
+def _statuses(block: RecordBlock, roles: Roles) -> Sequence[tuple[Status, str]]:
+    """The status of each record: see `Roles.status`."""
+    key = roles.status_key
+    return block.read(key, lambda value: roles.status({key: value})) if key else [("unknown", "")] * block.count

@@ -1,0 +1,182 @@
+"""Many lines of JSON at once, as columns: lines whose objects have the same keys decode several times as quickly.
+
+A block of lines decodes into records of one type, which is learned from the lines themselves. What `read` returns holds
+for each of its lines what `line_reader.parse` returns for it; where that is in doubt, it returns None.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, lru_cache
+from typing import Any, TypeVar, cast
+
+import msgspec
+import numpy as np
+from msgspec.structs import astuple
+
+from rolloupe.formats.reading import value_parsers
+from rolloupe.formats.reading.records import Record
+
+BLOCK_BYTES = 2**18
+"""The lines of a block fit the cache of a core."""
+MAX_KEYS = 200
+PATIENCE = 3
+"""After so many blocks in a row that did not fit, a scan reads line by line."""
+Scalar = bool | int | float | str | None
+Raw = msgspec.Raw
+Types = frozenset[type]
+INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
+FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
+_OPEN, _CLOSE, _NEWLINE = b"{}\n"
+_MOST_DIGITS = 4300
+"""Python converts no integer with more digits."""
+_digits = re.compile(rb"[0-9]{%d}" % _MOST_DIGITS)
+_decode_any = msgspec.json.Decoder(dict[str, Any]).decode_lines
+T = TypeVar("T")
+
+
+class RecordBlock:
+    """The objects of consecutive lines, all with the same keys, by column: texts, numbers, flags, nulls; anything else
+    is `Raw`.
+    """
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]], starts: list[int], lengths: list[int]) -> None:
+        self.columns = columns
+        self.starts, self.lengths = starts, lengths
+        self.count = len(starts)
+        self._types: dict[str, Types] = {}
+
+    @cached_property
+    def keys(self) -> tuple[str, ...]:
+        """The keys in the order of the first line."""
+        return tuple(self.columns)
+
+    @cached_property
+    def first(self) -> Record:
+        """The object of the first line."""
+        firsts = ((key, values[0]) for key, values in self.columns.items())
+        return {key: msgspec.json.decode(value) if type(value) is Raw else value for key, value in firsts}
+
+    def types(self, key: str) -> Types:
+        """The types of the values in a column; those of nulls for a missing one."""
+        if key not in self.columns:
+            return NULLS
+        if key not in self._types:
+            self._types[key] = frozenset(map(type, self.columns[key]))
+        return self._types[key]
+
+    def read(self, key: str | None, read: Callable[[Any], T]) -> Sequence[T]:
+        """The values of a column, each read by a function that depends on the value alone; a missing one has nulls."""
+        if key is None or key not in self.columns:
+            return [read(None)] * self.count
+        values = self.columns[key]
+        if self.types(key) != TEXTS or len({*values[:64]}) > 32:
+            return [*map(read, values)]
+        known = {value: read(value) for value in {*values}}  # few different words
+        return [*map(known.__getitem__, values)]
+
+    def names(self, key: str) -> Sequence[str | None]:
+        """The names in a column: see `value_parsers.name`."""
+        is_of_integers = self.types(key) == INTEGERS
+        return [*map(str, self.columns[key])] if is_of_integers else self.read(key, value_parsers.name)
+
+    def counts(self, key: str) -> Sequence[int | None]:
+        """The counts in a column: see `value_parsers.count`."""
+        values = self.columns.get(key, ())
+        is_plain = self.types(key) == INTEGERS and min(values) >= 0 and max(values) <= value_parsers.MAX_INT64
+        return values if is_plain else self.read(key, value_parsers.count)
+
+    def numbers(self, key: str) -> Sequence[float | None]:
+        """The numbers in a column: see `value_parsers.number`."""
+        return self.columns[key] if self.types(key) == FLOATS else self.read(key, value_parsers.number)
+
+
+class BlockReader:
+    """Reads the blocks of one scan."""
+
+    def __init__(self) -> None:
+        self._keys: tuple[str, ...] = ()
+        self._decode: Callable[[bytes], list[Any]] | None = None
+
+    def read(self, data: bytes, start: int) -> RecordBlock | None:
+        """Read whole lines, each with its newline, of which the first begins at a place of its file."""
+        characters = np.frombuffer(data, np.uint8)
+        ends = np.flatnonzero(characters == _NEWLINE)
+        starts = np.concatenate(([0], ends[:-1] + 1))
+        # No object goes on in a line that begins with a brace if the line before it ends with one.
+        if (characters[starts] != _OPEN).any() or (characters[ends - 1] != _CLOSE).any():
+            return None
+        records = self._records(data) if self._decode else None
+        if records is None and self._learn(data):
+            records = self._records(data)
+        if records is None or len(records) != len(ends):
+            return None
+        columns = dict(zip(self._keys, zip(*map(astuple, records), strict=True), strict=True))
+        block = RecordBlock(columns, (starts + start).tolist(), (ends - starts).tolist())
+        has_raw = any(Raw in block.types(key) for key in self._keys)
+        return None if has_raw and int((ends - starts).max()) > _MOST_DIGITS and _digits.search(data) else block
+
+    def _records(self, data: bytes) -> list[Any] | None:
+        assert self._decode
+        try:
+            return self._decode(data)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return None
+
+    def _learn(self, data: bytes) -> bool:
+        """Learn the keys of some lines, and which of them have objects or lists."""
+        try:
+            records = _decode_any(data)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return False
+        keys = records[0].keys()
+        if not 0 < len(keys) <= MAX_KEYS or any(record.keys() != keys for record in records):
+            return False
+        self._keys = tuple(keys)
+        nested = (any(type(record[key]) in (dict, list) for record in records) for key in keys)
+        self._decode = _decoder(self._keys, tuple(nested))
+        return True
+
+
+@lru_cache(maxsize=64)
+def _decoder(keys: tuple[str, ...], nested: tuple[bool, ...]) -> Callable[[bytes], list[Any]]:
+    """Return a decoder of lines of objects that have just these keys."""
+    types = [Raw if is_nested else Scalar for is_nested in nested]
+    names = [f"m{number}" for number in range(len(keys))]
+    record = msgspec.defstruct(
+        "Members", [*zip(names, types, strict=True)], rename=dict(zip(names, keys, strict=True)),
+        forbid_unknown_fields=True, gc=False,
+    )  # fmt: skip
+    return msgspec.json.Decoder(record).decode_lines
+
+
+def are_exact(numbers: Sequence[float | None]) -> bool:
+    """Return whether floats hold these numbers exactly, as far as a browser tells them apart."""
+    try:
+        return not bool((np.abs(np.array(numbers, np.float64)) >= value_parsers.MAX_STEP).any())
+    except OverflowError:
+        return False
+
+
+def first_of(columns: Sequence[Sequence[T | None]]) -> Sequence[T | None]:
+    """Return for each place the first value among some columns that is not None."""
+    if len(columns) == 1:
+        return columns[0]
+    return [next((value for value in values if value is not None), None) for values in zip(*columns, strict=True)]
+
+
+def group_names(names: Sequence[str | None], prompts: Sequence[str]) -> Sequence[str]:
+    """Return the names of groups: where there is none, the one that the prompt makes."""
+    if None not in names:
+        return cast("Sequence[str]", names)
+    made = {prompt: value_parsers.digest(prompt) for prompt in {*prompts}}
+    return [made[prompt] if name is None else name for name, prompt in zip(names, prompts, strict=True)]
+
+
+def in_order(columns: Iterable[tuple[str, Sequence[T | None]]]) -> dict[str, Sequence[T | None]]:
+    """Return named columns in the order in which their first values appear, without those that have none."""
+    firsts = {}
+    for name, values in columns:
+        first = next((place for place, value in enumerate(values) if value is not None), None)
+        if first is not None:
+            firsts[name] = first, values
+    return {name: values for name, (_, values) in sorted(firsts.items(), key=lambda item: item[1][0])}
