@@ -39,6 +39,11 @@ def conversation(value: object) -> list[Any] | None:
     return _conversation(value, 0)
 
 
+def have_conversation(texts: Iterable[str]) -> bool:
+    """Return whether some text holds a conversation."""
+    return any(text[:1] in _BEFORE_JSON and conversation(text) is not None for text in texts)
+
+
 def _conversation(value: object, depth: int) -> list[Any] | None:
     if isinstance(value, (list, tuple)):
         return _of_list(list(value) if isinstance(value, tuple) else value)

@@ -23,6 +23,7 @@ from rolloupe.formats.reading.record_blocks import (
     TEXTS,
     RecordBlock,
     are_exact,
+    changes,
     group_names,
     in_order,
 )
@@ -89,7 +90,7 @@ def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> S
         "start": block.starts,
         "length": block.lengths,
     }
-    if any(prompt.startswith(text.ROLE_STARTS) for prompt in {*prompts}):
+    if any(prompt.startswith(text.ROLE_STARTS) for prompt in changes(prompts)):
         fields["turns"] = [*map(text.bare_answers, responses, prompts)]
     if roles.advantage:
         fields["advantage"] = block.numbers(roles.advantage)
@@ -137,7 +138,7 @@ def _are_alike(block: RecordBlock, key: str, roles: Sequence[str]) -> bool:
         if not {*_SCORES, *_INTEGERS}.isdisjoint(roles):
             return False
         if not {*_TEXTS}.isdisjoint(roles):
-            return all(text.conversation(value) is None for value in values)
+            return not text.have_conversation(values)
         tests += [bool] if not {*_NAMES}.isdisjoint(roles) else []
     elif types <= NUMBERS:
         tests += [parsers.integer, parsers.count] if not {*_INTEGERS, "counts"}.isdisjoint(roles) else []

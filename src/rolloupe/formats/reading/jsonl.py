@@ -109,13 +109,13 @@ class JsonlFormat(RecordFormat):
             with open_binary(source.location, RAW_BUFFER_BYTES) as file:
                 if not is_decoded(file):
                     at = line_reader.line_start(file, start, stop)
+                buffer = memoryview(whole := bytearray(max(0, min(BLOCK_BYTES, stop - at))))
                 while at < stop and misses < PATIENCE and not is_decoded(file):
                     file.seek(at)
-                    data = file.read(min(BLOCK_BYTES, stop - at))
-                    end = data.rfind(b"\n") + 1
+                    end = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
                     if not end:
                         break
-                    block, samples = reader.read(data[:end], at), None
+                    block, samples = reader.read(buffer[:end], at), None
                     with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
                         samples = self.columns(run, source, block) if block else None
                     if block is None or samples is None:
@@ -411,21 +411,32 @@ class PromptRuns(JsonlFormat):
         if (known := _known(source, inode, start, length, own)) is not None:
             return known
         begin = start
-        for line in _lines_before(source, start):
-            try:
-                prompt = self.group_in(run, source, line.content, line.start)
-            except Exception:  # noqa: S112 - the scan of that line reports it
-                continue
-            if prompt is not None and prompt != own:
+        for at, size, prompt in self._prompts_before(run, source, start):
+            if prompt != own:
                 break
-            if prompt is not None:
-                known = _known(source, inode, line.start, line.length, prompt)
-                begin = line.start if known is None else known
-                if known is not None:
-                    break
+            known = _known(source, inode, at, size, prompt)
+            begin = at if known is None else known
+            if known is not None:
+                break
         if start - begin >= MARK_BYTES:
             _remember(source, inode, start, _MarkedLine(length, own, begin))
         return begin
+
+    def _prompts_before(self, run: RunInfo, source: Source, stop: int) -> Iterator[tuple[int, int, str]]:
+        """Yield start, length and prompt of the samples before a byte, the last first; the scan reports other lines."""
+        for line in _lines_before(source, stop):
+            places = [(0, line.length)]
+            for begin, end in places:
+                data = line.content if end - begin == line.length else (line.data or b"")[begin:end]
+                try:
+                    prompt = self.group_in(run, source, data, line.start + begin)
+                except line_reader.NoObject:
+                    places += reversed(line_reader.pieces_in(data, is_ended=line.ended).objects)
+                except Exception:  # noqa: S112 - the scan of that line reports it
+                    continue
+                else:
+                    if prompt is not None:
+                        yield line.start + begin, end - begin, prompt
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
         """Return the group of the sample in a line; None without a sample. May raise any exception."""

@@ -16,8 +16,8 @@ from msgspec.structs import astuple
 from rolloupe.formats.reading import value_parsers
 from rolloupe.formats.reading.records import Record
 
-BLOCK_BYTES = 2**18
-"""The lines of a block fit the cache of a core."""
+BLOCK_BYTES = 2**20
+"""What is done once for a block takes as long as reading a hundred kilobytes."""
 MAX_KEYS = 200
 PATIENCE = 3
 """After so many blocks in a row that did not fit, a scan reads line by line."""
@@ -27,6 +27,7 @@ Types = frozenset[type]
 INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE, _NEWLINE = b"{}\n"
+_NESTED = b"{["
 _MOST_DIGITS = 4300
 """Python converts no integer with more digits."""
 _digits = re.compile(rb"[0-9]{%d}" % _MOST_DIGITS)
@@ -35,8 +36,9 @@ T = TypeVar("T")
 
 
 class RecordBlock:
-    """The objects of consecutive lines, all with the same keys, by column: texts, numbers, flags, nulls; anything else
-    is `Raw`.
+    """The objects of consecutive lines, all with the same keys, by column.
+
+    A column has texts, numbers, flags and nulls, or nothing but objects and lists, which are `Raw`.
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], starts: list[int], lengths: list[int]) -> None:
@@ -95,10 +97,13 @@ class BlockReader:
 
     def __init__(self) -> None:
         self._keys: tuple[str, ...] = ()
-        self._decode: Callable[[bytes], list[Any]] | None = None
+        self._decode: Callable[[memoryview], list[Any]] | None = None
 
-    def read(self, data: bytes, start: int) -> RecordBlock | None:
-        """Read whole lines, each with its newline, of which the first begins at a place of its file."""
+    def read(self, data: memoryview, start: int) -> RecordBlock | None:
+        """Read whole lines, each with its newline, of which the first begins at a place of its file.
+
+        `Raw` values hold for as long as the bytes.
+        """
         characters = np.frombuffer(data, np.uint8)
         ends = np.flatnonzero(characters == _NEWLINE)
         starts = np.concatenate(([0], ends[:-1] + 1))
@@ -112,17 +117,19 @@ class BlockReader:
             return None
         columns = dict(zip(self._keys, zip(*map(astuple, records), strict=True), strict=True))
         block = RecordBlock(columns, (starts + start).tolist(), (ends - starts).tolist())
-        has_raw = any(Raw in block.types(key) for key in self._keys)
-        return None if has_raw and int((ends - starts).max()) > _MOST_DIGITS and _digits.search(data) else block
+        nested = [value for key in self._keys if Raw in block.types(key) for value in columns[key]]
+        if any(memoryview(value)[0] not in _NESTED for value in nested):
+            return None
+        return None if nested and int((ends - starts).max()) > _MOST_DIGITS and _digits.search(data) else block
 
-    def _records(self, data: bytes) -> list[Any] | None:
+    def _records(self, data: memoryview) -> list[Any] | None:
         assert self._decode
         try:
             return self._decode(data)
         except (msgspec.DecodeError, ValueError, RecursionError):
             return None
 
-    def _learn(self, data: bytes) -> bool:
+    def _learn(self, data: memoryview) -> bool:
         """Learn the keys of some lines, and which of them have objects or lists."""
         try:
             records = _decode_any(data)
@@ -138,7 +145,7 @@ class BlockReader:
 
 
 @lru_cache(maxsize=64)
-def _decoder(keys: tuple[str, ...], nested: tuple[bool, ...]) -> Callable[[bytes], list[Any]]:
+def _decoder(keys: tuple[str, ...], nested: tuple[bool, ...]) -> Callable[[memoryview], list[Any]]:
     """Return a decoder of lines of objects that have just these keys."""
     types = [Raw if is_nested else Scalar for is_nested in nested]
     names = [f"m{number}" for number in range(len(keys))]
@@ -164,12 +171,21 @@ def first_of(columns: Sequence[Sequence[T | None]]) -> Sequence[T | None]:
     return [next((value for value in values if value is not None), None) for values in zip(*columns, strict=True)]
 
 
+def changes(texts: Sequence[str]) -> list[str]:
+    """Return each text that differs from the one before it: to compare long texts is quicker than to hash them."""
+    return [text for before, text in zip((None, *texts), texts) if text != before]  # noqa: B905 - the last has no next
+
+
 def group_names(names: Sequence[str | None], prompts: Sequence[str]) -> Sequence[str]:
     """Return the names of groups: where there is none, the one that the prompt makes."""
     if None not in names:
         return cast("Sequence[str]", names)
-    made = {prompt: value_parsers.digest(prompt) for prompt in {*prompts}}
-    return [made[prompt] if name is None else name for name, prompt in zip(names, prompts, strict=True)]
+    found, last, made = [], None, ""
+    for name, prompt in zip(names, prompts, strict=True):
+        if name is None and prompt != last:
+            last, made = prompt, value_parsers.digest(prompt)
+        found.append(made if name is None else name)
+    return found
 
 
 def in_order(columns: Iterable[tuple[str, Sequence[T | None]]]) -> dict[str, Sequence[T | None]]:

@@ -22,7 +22,7 @@ MAX_TAGS = 128
 
 PREVIEW_CHARS = 240
 END_CHARS = 160
-"""More than a line of the list has room for."""
+"""More than a line of the list has room for. Readers make one line of the ends of responses: `query.samples.rows`."""
 
 DEFAULTS: dict[str, Any] = {
     field.name: field.default_factory() if field.default is msgspec.NODEFAULT else field.default
@@ -141,10 +141,8 @@ class SampleCollector:
         return {
             "prompt": [prompt.preview for prompt in prompts],
             "prompt_hash": [prompt.hash for prompt in prompts],
-            "response": [text.one_line(response[:PREVIEW_CHARS]) for response in responses],
-            "response_end": [
-                text.one_line(response[-END_CHARS:]) if len(response) > PREVIEW_CHARS else "" for response in responses
-            ],
+            "response": [response[:PREVIEW_CHARS] for response in responses],
+            "response_end": [response[-END_CHARS:] if len(response) > PREVIEW_CHARS else "" for response in responses],
             "response_chars": [*map(len, responses)],
             "stamp": [zlib.crc32(stamp.encode("utf-8", "replace")) for stamp in stamps],
         }

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rolloupe import text
 from rolloupe.derive import PREFIX
 from rolloupe.index import OpenRun, Piece, Snapshot, metric_column, tag_column
 from rolloupe.index.segments.columns import NUMBER, ColumnRef, derived_column, sql_type
@@ -32,6 +33,8 @@ OTHERS = {column: name for column, name in NAMES.items() if column not in FIELDS
 """Columns of tables that are not fields of `SampleItem`."""
 
 ITEM = (*FIELDS, *OTHERS)
+PREVIEWS = ("response_preview", "response_end")
+"""The columns with ends of texts, which are shown as one line."""
 PLACED = ("source", "byte_start", "byte_length", "part")  # the columns of the place of a sample
 SAFE = 2**53  # beyond it a browser rounds integers
 
@@ -58,7 +61,8 @@ def keyed_values(
     """Yield the key of each row, and its values of some columns. `rows` as for `attempts_of`."""
     attempts = attempts_of(run, snapshot, rows)
     names = ("nth", *KEY, *columns)
-    for nth, split, step, group, index, *values in zip(*(rows[name].to_pylist() for name in names), strict=True):
+    lists = (map(text.one_line, own) if name in PREVIEWS else own for name in names for own in [rows[name].to_pylist()])
+    for nth, split, step, group, index, *values in zip(*lists, strict=True):
         yield SampleKey(split, step, group, index, attempts.get(nth, 0)), values
 
 
@@ -121,6 +125,9 @@ def list_rows(
         rows = database.table(run, database.Question(pieces, sql, overlay=overlay, at=at))
         order = rows["nth"].to_pylist()
         rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
+        for name in PREVIEWS:
+            lines = pa.array(map(text.one_line, rows[name].to_pylist()), pa.string())
+            rows = rows.set_column(rows.column_names.index(name), name, lines)
         attempts = attempts_of(run, snapshot, rows)
         if of_derived:
             columns_of = [Column(name, sql_type(name)) for name in map(derived_column, of_derived)]
