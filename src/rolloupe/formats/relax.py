@@ -324,7 +324,8 @@ class Relax(ByEnding, RelaxLines):
         return self.reader_of(source).scan(run, source, start, stop)
 
     def scan_columns(self, run: RunInfo, source: Source, start: int, stop: int) -> Iterator[Scanned | SampleColumns]:
-        return (self if source.annotates else self.reader_of(source)).scan_columns(run, source, start, stop)
+        reader = self.reader_of(source)
+        return (self.scan if source.annotates else reader.scan_columns)(run, source, start, stop)
 
     def _unjoined(self, run: RunInfo, source: Source) -> Iterator[Scanned]:
         dump = dump_of(source.location)
