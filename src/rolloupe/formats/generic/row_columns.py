@@ -69,7 +69,8 @@ def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> S
     metrics, tags = _rest(block, roles)
     steps = [source.step or 0] * block.count if step is None else block.columns[step]
     groups = block.read("uid", group_of_uid) if roles.group is None else block.names(roles.group)
-    if not all(map(are_exact, (steps, *metrics.values()))) or (None in groups and not all(prompts)):
+    may_be_weak = None in groups and bool(named.of("weak_group"))
+    if not all(map(are_exact, (steps, *metrics.values()))) or (may_be_weak and not all(prompts)):
         return None
     may_differ = source.split in (None, "train") and (roles.step is not None or source.step is not None)
     split, place = source.split or "train", stem(source.name)

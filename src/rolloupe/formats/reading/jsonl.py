@@ -105,7 +105,7 @@ class JsonlFormat(RecordFormat):
     ) -> Iterator[Scanned | SampleColumns]:
         """Scan block by block, and line by line where `columns` returns None; complete the samples of each block."""
         at, reader, misses = start, BlockReader(), 0
-        if _has_columns(type(self)) and not (run.reading.fields or run.reading.group_by or run.reading.reward_key):
+        if has_columns(type(self)) and not (run.reading.fields or run.reading.group_by or run.reading.reward_key):
             with open_binary(source.location, RAW_BUFFER_BYTES) as file:
                 if not is_decoded(file):
                     at = line_reader.line_start(file, start, stop)
@@ -272,7 +272,7 @@ _MEANING = ("row", "rows", "rows_of", "prepared", "roles", "known_roles", "scan"
 
 
 @cache
-def _has_columns(own: type) -> bool:
+def has_columns(own: type) -> bool:
     """Return whether `columns` of a format knows what its records mean: no class below has another meaning for them."""
     places = {name: place for place, base in [*enumerate(own.__mro__)][::-1] for name in vars(base)}
     of_meaning = (places[name] for name in _MEANING if name in places)
@@ -439,8 +439,12 @@ class PromptRuns(JsonlFormat):
                         yield line.start + begin, end - begin, prompt
 
     def group_in(self, run: RunInfo, source: Source, data: bytes, start: int) -> str | None:
-        """Return the group of the sample in a line; None without a sample. May raise any exception."""
-        rows = self.rows_of(run, source, self.prepared(run, line_reader.parse(data)), start, len(data))
+        """Return the name of the prompt in a line; None without a sample, or for one that names its group.
+
+        May raise any exception.
+        """
+        record = self.prepared(run, line_reader.parse(data))
+        rows = () if self.stores_group(record) else self.rows_of(run, source, record, start, len(data))
         return next((row.group for row in rows if isinstance(row, SampleRow)), None)
 
 

@@ -1,0 +1,200 @@
+"""Samples that are read many at once are those that are read one by one, whatever the lines hold."""
+
+import json
+import math
+import random
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolloupe.formats import by_name
+from rolloupe.formats.generic.rows import LineRows
+from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading.record_blocks import PATIENCE, BlockReader, RecordBlock
+from rolloupe.formats.relax import RelaxLines
+from rolloupe.formats.rl_logging_board import RLLoggingBoard
+from rolloupe.formats.verl import Verl
+from rolloupe.index.segments import parts
+from rolloupe.index.segments.step_stats import step_stats_of
+from rolloupe.model import Reading, RunInfo, RunPart, SampleColumns, Source
+from tests.thoroughness import amount, each
+
+WORDS = 'the root of seven User: hi Assistant: no <think> \n\n [INST] é 漢字 "q" \\n {a} [1] '.split(" ")
+CHAT = '[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]'
+ODD = [
+    None, True, False, 0, 1, -1, 0.5, -0.0, 3.0, 1e300, 2**53, 2**53 + 1, -(2**60), 10**25, "", "1", "0.5", "correct",
+    "train", "eval", "test", "x" * 300, "[1,2]", CHAT, json.loads(CHAT), " [", "User: a\nAssistant: b", [1, 2], [0.5],
+    [], {}, {"a": 1}, {"score": 1.0}, [["a"]], math.nan, math.inf, "\ud800", "é", "length", "stop", "\n\nx",
+]  # fmt: skip
+KEYS = """error is_completed truncated finish_reason status split is_eval uid id env task metrics tokens logprobs
+    loss_mask entropy advantages discarded label answer group_id prompt_id epoch global_step r t g acc correct
+    is_correct reward_1 reward_2 completion_0 completion_1 question model note kl None Reward data_source length
+    request_id gts choices top_logprobs score reasoning phase dataset agent_turns trace_id prompt_length total_length
+    prompt_tokens completion_tokens""".split()
+KEYS.append("")
+
+
+class Writer:
+    """Writes lines of one shape, some of them odd or broken."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.kind = self.random.choice(["relax", "verl", "generic"])
+        self.prompt = ""
+        names = self.random.sample(KEYS, self.random.choice([0, 0, 1, 2, 3, 5]))
+        self.more = {name: self.values() for name in names}
+        self.oddity = self.random.choice([0, 0, 0.01, 0.05, 0.3])
+
+    def text(self, count: int | None = None) -> str:
+        return " ".join(self.random.choices(WORDS, k=self.random.choice([0, 1, 3, 20, 60]) if count is None else count))
+
+    def values(self) -> Callable[[], Any]:
+        odd = self.random.choice(ODD)
+        return self.random.choice(
+            [
+                lambda: round(self.random.gauss(0, 1), 3),
+                lambda: self.random.randrange(5),
+                lambda: self.random.choice(["a", "b", "train", "eval", "stop", "x" * 80]),
+                lambda: self.random.random() < 0.5,
+                lambda: self.text(3),
+                lambda: odd,
+            ]
+        )
+
+    def record(self, number: int) -> dict[str, Any]:
+        if number % 4 == 0:
+            self.prompt = self.text()
+        reward = self.random.choice([self.random.random(), 1, 0.0])
+        record: dict[str, Any]
+        if self.kind == "relax":
+            record = {
+                "rollout_id": number // 16, "sample_index": number, "group_index": number // 4, "prompt": self.prompt,
+                "response": self.text(), "label": "4", "reward": reward, "response_length": self.random.randrange(99),
+                "status": self.random.choice(["completed", "truncated"]),
+            }  # fmt: skip
+        elif self.kind == "verl":
+            record = {"input": self.prompt, "output": self.text(), "gts": "4", "score": reward, "step": number // 16}
+        else:
+            record = {"step": number // 16, "prompt": self.prompt, "completion": self.text(), "reward": reward}
+        record |= {name: value() for name, value in self.more.items()}
+        if self.random.random() < self.oddity:
+            name = self.random.choice([*record, *KEYS])
+            record[name] = self.random.choice(ODD)
+            if self.random.random() < 0.3:
+                del record[self.random.choice([*record])]
+        if self.random.random() < self.oddity:
+            record = dict(self.random.sample([*record.items()], len(record)))
+        return record
+
+    def line(self, number: int) -> bytes:
+        record = self.record(number)
+        line = json.dumps(record, ensure_ascii=self.random.random() < 0.5).encode("utf-8", "surrogatepass")
+        if self.random.random() >= self.oddity:
+            return line
+        at = self.random.randrange(len(line))
+        return self.random.choice(
+            [
+                line[:at] + bytes([self.random.randrange(256)]) + line[at:], line[:at] + line[at + 1 :], line[:at],
+                line + line, line[:at] + b"\n" + line[at:], line + b"\r", b"", bytes(600) + line, b" " + line,
+                line.replace(b"0.", b"-0.", 1), line[:-1] + b', "reward": 0.25}', line[:at] + b"\xff" + line[at:],
+            ]
+        )  # fmt: skip
+
+    def contents(self) -> bytes:
+        lines = [self.line(number) for number in range(self.random.choice([1, 5, 40, 120]))]
+        return b"\n".join(lines) + self.random.choice([b"\n", b"\n", b""])
+
+
+def row_by_row(run: RunInfo, source: Source, start: int, stop: int, patch: pytest.MonkeyPatch) -> parts.Scan:
+    with patch.context() as own:
+        reader = type(by_name(run.format))
+        own.setattr(reader, "scan_columns", reader.scan)
+        return parts.scan(run, source, start, stop)
+
+
+def facts(scan: parts.Scan) -> dict[str, object]:
+    """All that an index keeps of a scan; NaN equals NaN."""
+    stats = [
+        (of.split, of.step, of.rows, of.groups, of.stamp, of.discarded, dict(of.columns), dict(of.metrics))
+        for of in step_stats_of(scan.samples)
+    ]
+    table = scan.table()
+    columns: dict[str, object] = {name: str(table[name].to_pylist()) for name in table.column_names}
+    ends = scan.stop, scan.unfinished, scan.names, scan.problems, str(table.schema)
+    return columns | {"stats": str(stats), "blocks": scan.blocks, "ends": ends}
+
+
+def scanned(path: Path, kind: str, patch: pytest.MonkeyPatch, cuts: list[int], **known: Any) -> int:
+    """Compare both ways to scan the pieces of a file; return the number of its samples."""
+    run = RunInfo(name="x", root=str(path), format=kind, reason="", parts=(RunPart(str(path)),))
+    source = Source(path=str(path), name=path.name, **known)
+    count = 0
+    for start, stop in pairwise(cuts):
+        scan = parts.scan(run, source, start, stop)
+        assert facts(scan) == facts(row_by_row(run, source, start, stop, patch))
+        count += scan.samples.count
+    return count
+
+
+@each("seed", range(amount(60, 3_000)))
+def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = Writer(seed)
+    data, path = writer.contents(), tmp_path / f"{seed}.jsonl"
+    path.write_bytes(data)
+    monkeypatch.setattr(jsonl, "BLOCK_BYTES", writer.random.choice([300, 2_000, 8_000, 2**20]))
+    split = writer.random.choice([None, "train", "eval" if writer.kind == "relax" else "eval/x"])
+    inner = [writer.random.randrange(len(data) + 1) for _ in range(writer.random.choice([0, 0, 1, 3]))]
+    cuts, step = sorted({0, len(data), *inner}), writer.random.choice([None, 5])
+    scanned(path, writer.kind, monkeypatch, cuts, split=split, step=step)
+    path.unlink()
+
+
+@each("kind", ["relax", "verl", "generic"])
+def test_usual_lines_are_read_as_columns(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    writer = next(own for seed in range(1_000) if (own := Writer(seed)).kind == kind)
+    writer.oddity, writer.more, path = 0.0, {"kl": lambda: 0.5}, tmp_path / f"{kind}.jsonl"
+    path.write_bytes(b"".join(writer.line(number) + b"\n" for number in range(100)))
+    found: list[SampleColumns | None] = []
+    for reader in (RelaxLines, Verl, LineRows):
+        columns = reader.columns
+
+        def noted(*asked: Any, columns: Callable[..., SampleColumns | None] = columns) -> SampleColumns | None:
+            found.append(columns(*asked))
+            return found[-1]
+
+        monkeypatch.setattr(reader, "columns", noted)
+    assert scanned(path, kind, monkeypatch, [0, path.stat().st_size]) == 100
+    assert [samples.count for samples in found if samples] == [100]
+
+
+def test_a_scan_gives_up_on_lines_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, read, asked = tmp_path / "1.jsonl", BlockReader.read, list[int]()
+    path.write_bytes(b'{"input": "a", "output": "b", "score": [1]}\n' * 100)
+    monkeypatch.setattr(jsonl, "BLOCK_BYTES", 100)
+
+    def noted(self: BlockReader, data: memoryview, start: int) -> RecordBlock | None:
+        asked.append(start)
+        return read(self, data, start)
+
+    monkeypatch.setattr(BlockReader, "read", noted)
+    assert scanned(path, "verl", monkeypatch, [0, path.stat().st_size]) == 100
+    assert len(asked) == PATIENCE
+
+
+def test_a_format_that_reads_records_in_its_own_way_has_no_columns_of_another() -> None:
+    own = "prompt, response, reward and step of RLLoggingBoard hold padding, which only its own `row` knows"
+    assert issubclass(RLLoggingBoard, LineRows), own
+    assert not jsonl.has_columns(RLLoggingBoard)
+    assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl)))
+
+
+def test_a_choice_of_a_person_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "1.jsonl"
+    path.write_text('{"input": "a", "output": "b", "score": 1, "other": 2, "g": "x"}\n')
+    reading = Reading(reward_key="other", group_by="g")
+    run = RunInfo(name="x", root=str(path), format="verl", reason="", parts=(RunPart(str(path)),), reading=reading)
+    samples = parts.scan(run, Source(path=str(path), name="1.jsonl"), 0, path.stat().st_size).samples
+    assert ([*samples.fields["reward"]], [*samples.fields["group"]]) == ([2.0], ["x"])
