@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rolloupe.index import IndexWork, Library
 from rolloupe.index.run_indexer import RunIndexer
 from tests.index.support import opened, relax_run
 
@@ -36,3 +37,20 @@ def test_a_run_that_is_indexed_already_waits_for_nobody(tmp_path: Path) -> None:
         assert library.runs[0].wait_all(30)
     with opened(tmp_path / "run", tmp_path / "index", looked_at=threading.Event(), follow=True) as library:
         assert library.runs[0].wait_all(30)
+
+
+def test_the_run_that_is_seen_first_is_indexed_before_all_others(tmp_path: Path) -> None:
+    names = ["a", "b", "c"]
+    for name in names:
+        relax_run(tmp_path / "runs" / name)
+    place, index, looked_at = [tmp_path / "runs"], tmp_path / "index", threading.Event()
+    with Library(place, index_dir=index, follow=True, work=IndexWork(looked_at=looked_at, first="b")) as library:
+        assert library.runs[1].wait(30) and [run.is_started for run in library.runs] == [False, True, False]
+        library.runs[2].note_question()
+        assert library.runs[2].wait(30) and not library.runs[0].is_started
+        library.go_on()
+        assert all(run.wait_all(30) for run in library.runs)
+    with Library(
+        place, index_dir=index, follow=True, work=IndexWork(looked_at=threading.Event(), first="x")
+    ) as library:
+        assert all(run.wait_all(30) for run in library.runs)

@@ -86,6 +86,8 @@ class IndexWork(NamedTuple):
     clock: Clock = CLOCK
     looked_at: threading.Event = NOT_AWAITED
     """Set once a person sees a sample: until then, only numbers are indexed. `Library.go_on` sets it, too."""
+    first: str = ""
+    """The id of the run that the person sees first: until `looked_at`, other runs are indexed only if asked about."""
 
 
 ANY_RUN, ALL_CORES = RunSearch(), IndexWork()
@@ -147,7 +149,7 @@ class Library:
         self._services = IndexServices(
             self.executor, self.budget, scheduler, work.own_work, work.shard, work.clock, work.looked_at
         )
-        self._scores = scores
+        self._scores, self._first_id = scores, work.first
         self._runs: dict[str, OpenRun] = {}
         self._open(discovery)
         if follow:
@@ -207,19 +209,25 @@ class Library:
         self._show(runs)
 
     def _show(self, runs: dict[str, OpenRun]) -> None:
-        """Make these the open runs: report them, index the new ones, the most recently written first, and close the
-        others. During the first search, only the first runs are indexed, and runs that somebody opens: the search ends
-        sooner.
-        """
+        """Make these the open runs: report them, index the new ones, and close the others."""
         before, self._runs = self.runs, runs
         self._tell("runs", None)  # before any of them changes
-        new = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
-        for run in sorted(new, key=lambda run: _changed_s(run.info.root), reverse=True):
-            run.start(follow=self._follow)
+        self._start_new()
         kept = {*map(id, runs.values())}
         for run in before:
             if id(run) not in kept:
                 run.close()
+
+    def _start_new(self) -> None:
+        """Index the new runs, the most recently written first.
+
+        During the first search, only the first runs are indexed, and runs that somebody opens: the search ends sooner.
+        """
+        new = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
+        if self._first_id in self._runs and not self._services.looked_at.is_set():
+            new = [self._runs[self._first_id]]
+        for run in sorted(new, key=lambda run: _changed_s(run.info.root), reverse=True):
+            run.start(follow=self._follow)
 
     def open_run(self, run_id: str, info: RunInfo) -> OpenRun:
         """Open a run, with the index that it has in the folder or the store of the library."""
@@ -379,6 +387,7 @@ class Library:
     def go_on(self) -> None:
         """Index texts and all else, whether or not a person has seen a sample."""
         self._services.looked_at.set()
+        self._start_new()
         for run in self.runs:
             run.go_on()
 

@@ -230,9 +230,10 @@ def opening(
                 query.prepare()
             front.becomes(App(future, front.settings, front.shell))
             search = RunSearch(place.reading, patience_s=PATIENCE_S, only=place.run_id, hides_runs=hides_runs)
+            index_work = IndexWork(**work, looked_at=looked_at, first=front.settings.opens_on)
             library = Library(
                 place.paths, index_dir=place.index_dir, follow=True, search=search,
-                work=IndexWork(**work, looked_at=looked_at), scores=ScoreFiles(state_dir),
+                work=index_work, scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
         except BaseException as error:
