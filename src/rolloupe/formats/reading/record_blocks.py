@@ -177,7 +177,7 @@ def changes(texts: Sequence[str]) -> list[str]:
 
 
 def group_names(names: Sequence[str | None], prompts: Sequence[str]) -> Sequence[str]:
-    """Return the names of groups: where there is none, the one that the prompt makes."""
+    """Return the names of groups; the prompt makes a missing one."""
     if None not in names:
         return cast("Sequence[str]", names)
     found, last, made = [], None, ""
