@@ -160,13 +160,17 @@ def preview(text: str, limit: int = 240) -> str:
     # The end of a window cuts at most one marker: if more room than that is left, the rest changes nothing.
     if text.find("data:image/", start, start + 2 * limit) >= 0:
         text, start = _IMAGE.sub("(image)", text[start : start + _MOST_IMAGE]), 0
-    elif any(text.find(word, start, start + limit * WINDOW) >= 0 for word in PLACEHOLDERS):
+    elif _holds_placeholder(text[start : start + limit * WINDOW]):
         text, start = _PLACEHOLDERS.sub(" ", text[start : start + _MOST_IMAGE]), 0
     window = limit + 2 * _LONGEST_MARKER
     plain = _plain(text[start : start + window])
     if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + window:
         plain = _plain(text[start : start + limit * WINDOW])
     return clean(plain if len(plain) <= limit else f"{plain[:limit].rstrip()}…")
+
+
+def _holds_placeholder(window: str) -> bool:
+    return ("<" in window or "[" in window) and any(word in window for word in PLACEHOLDERS)
 
 
 def _plain(window: str) -> str:

@@ -175,9 +175,9 @@ def test_a_scan_gives_up_on_lines_that_do_not_fit(tmp_path: Path, monkeypatch: p
     path.write_bytes(b'{"input": "a", "output": "b", "score": [1]}\n' * 100)
     monkeypatch.setattr(jsonl, "BLOCK_BYTES", 100)
 
-    def noted(self: BlockReader, data: memoryview, start: int) -> RecordBlock | None:
-        asked.append(start)
-        return read(self, data, start)
+    def noted(self: BlockReader, whole: bytearray, stop: int, place: int) -> RecordBlock | None:
+        asked.append(place)
+        return read(self, whole, stop, place)
 
     monkeypatch.setattr(BlockReader, "read", noted)
     assert scanned(path, "verl", monkeypatch, [0, path.stat().st_size]) == 100

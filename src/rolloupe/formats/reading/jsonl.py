@@ -115,7 +115,7 @@ class JsonlFormat(RecordFormat):
                     end = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
                     if not end:
                         break
-                    block, samples = reader.read(buffer[:end], at), None
+                    block, samples = reader.read(whole, end, at), None
                     with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
                         samples = self.columns(run, source, block) if block else None
                     if block is None or samples is None:

@@ -26,7 +26,7 @@ Raw = msgspec.Raw
 Types = frozenset[type]
 INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
-_OPEN, _CLOSE, _NEWLINE = b"{}\n"
+_OPEN, _CLOSE = b"{}"
 _NESTED = b"{["
 _MOST_DIGITS = 4300
 """Python converts no integer with more digits."""
@@ -99,28 +99,32 @@ class BlockReader:
         self._keys: tuple[str, ...] = ()
         self._decode: Callable[[memoryview], list[Any]] | None = None
 
-    def read(self, data: memoryview, start: int) -> RecordBlock | None:
-        """Read whole lines, each with its newline, of which the first begins at a place of its file.
+    def read(self, whole: bytearray, stop: int, place: int) -> RecordBlock | None:
+        """Read the lines in the first `stop` bytes, each with its newline, of which the first has a place in its file.
 
         `Raw` values hold for as long as the bytes.
         """
-        characters = np.frombuffer(data, np.uint8)
-        ends = np.flatnonzero(characters == _NEWLINE)
-        starts = np.concatenate(([0], ends[:-1] + 1))
+        starts, end = [0], -1
+        while (end := whole.find(b"\n", end + 1, stop)) >= 0:
+            starts.append(end + 1)
+        ends = [start - 1 for start in starts[1:]]
+        del starts[-1]
         # No object goes on in a line that begins with a brace if the line before it ends with one.
-        if (characters[starts] != _OPEN).any() or (characters[ends - 1] != _CLOSE).any():
+        if any(whole[start] != _OPEN for start in starts) or any(whole[end - 1] != _CLOSE for end in ends):
             return None
+        data = memoryview(whole)[:stop]
         records = self._records(data) if self._decode else None
         if records is None and self._learn(data):
             records = self._records(data)
         if records is None or len(records) != len(ends):
             return None
         columns = dict(zip(self._keys, zip(*map(astuple, records), strict=True), strict=True))
-        block = RecordBlock(columns, (starts + start).tolist(), (ends - starts).tolist())
+        lengths = [end - start for start, end in zip(starts, ends, strict=True)]
+        block = RecordBlock(columns, [place + start for start in starts], lengths)
         nested = [value for key in self._keys if Raw in block.types(key) for value in columns[key]]
         if any(memoryview(value)[0] not in _NESTED for value in nested):
             return None
-        return None if nested and int((ends - starts).max()) > _MOST_DIGITS and _digits.search(data) else block
+        return None if nested and max(lengths) > _MOST_DIGITS and _digits.search(data) else block
 
     def _records(self, data: memoryview) -> list[Any] | None:
         assert self._decode
