@@ -4,7 +4,6 @@ A block of lines decodes into records of one type, which is learned from the lin
 for each of its lines what `line_reader.parse` returns for it; where that is in doubt, it returns None.
 """
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from typing import Any, TypeVar, cast
@@ -28,9 +27,8 @@ INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(N
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE = b"{}"
 _NESTED = b"{["
-_MOST_DIGITS = 4300
-"""Python converts no integer with more digits."""
-_digits = re.compile(rb"[0-9]{%d}" % _MOST_DIGITS)
+_MANY_DIGITS = 2_000
+"""Python converts no integer of twice as many digits."""
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode_lines
 T = TypeVar("T")
 
@@ -124,7 +122,8 @@ class BlockReader:
         nested = [value for key in self._keys if Raw in block.types(key) for value in columns[key]]
         if any(memoryview(value)[0] not in _NESTED for value in nested):
             return None
-        return None if nested and max(lengths) > _MOST_DIGITS and _digits.search(data) else block
+        has_large = nested and any(whole[at : at + _MANY_DIGITS].isdigit() for at in range(0, stop, _MANY_DIGITS))
+        return None if has_large else block
 
     def _records(self, data: memoryview) -> list[Any] | None:
         assert self._decode
