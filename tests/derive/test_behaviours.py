@@ -90,4 +90,7 @@ def test_the_pattern_of_a_behaviour_finds_what_it_counts() -> None:
 
 
 def test_a_matcher_counts_in_each_text_alone() -> None:
-    assert Matcher("ab", "é").counts(["xAbab", "", "é\0ab", "a", "b"]).tolist() == [2, 0, 2, 0, 0]
+    rows = [row(text) for text in ("xAbab", "", "é\0ab", "a", "#b")]
+    matchers = Matcher("ab", "é"), Matcher("^#", first_chars=2), Matcher("b", first_chars=2)
+    counts = [matcher.of_batch(SampleBatch(rows)).tolist() for matcher in matchers]
+    assert counts == [[2, 0, 2, 0, 0], [0, 0, 0, 0, 1], [0, 0, 0, 0, 1]]

@@ -1,8 +1,8 @@
 """`DerivedMetric`: one number that follows from a sample; its input, and functions that many metrics share."""
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from functools import cache, cached_property
+from typing import ClassVar, NamedTuple, TypeAlias
 
 import numpy as np
 import re2
@@ -56,6 +56,17 @@ class SampleBatch:
     def written(self) -> list[str]:
         """The responses; of one that is recorded as messages, what the model wrote, not users and tools."""
         return [view.response if view.row.messages is None else _written(view.turns) for view in self.views]
+
+    @cached_property
+    def sentences(self) -> list[list[str]]:
+        """The long sentences in each of `written`: see `sentences_of`."""
+        return [*map(sentences_of, self.written)]
+
+    @cached_property
+    def matched(self) -> list[frozenset[int]]:
+        """The numbers of the matchers that match somewhere in each of `written`."""
+        matches = _all_matchers(len(Matcher.expressions)).Match
+        return [frozenset(matches(_encoded(text)) or ()) for text in self.written]
 
     @cached_property
     def apart(self) -> list[int]:
@@ -154,45 +165,59 @@ def mean(reduced: Reduced) -> Floats:
     return reduced.means
 
 
-SEPARATOR = "\0"  # between two texts; no expression matches it
 MARKS = (". ", "! ", "? ", "。", "！", "？")
 
 AROUND = " \t\r.!?"
 SHORT = 8  # shorter sentences often repeat by chance
 
 
-class Matcher:
-    """Counts the matches of a case-insensitive expression, which must not match the empty text or a NUL.
+def _encoded(text: str) -> bytes:
+    return text.replace("\0", " ").encode("utf-8", "replace")
 
-    `of_batch` reads the first `first_chars` characters of each response; None for all.
+
+class Matcher:
+    """Counts the matches of a case-insensitive expression, which must not match the empty text.
+
+    `of_batch` reads the first `first_chars` characters of each response; None for all. One search of a text for the
+    expressions of all matchers takes as long as a search for one; those that match are then counted.
     """
+
+    expressions: ClassVar[list[str]] = []
+    """The expressions of all matchers, by their numbers."""
 
     def __init__(self, *alternatives: str, first_chars: int | None = None) -> None:
         self._first_chars = first_chars
         self.expression = "|".join(alternatives)
-        self._pattern = re2.compile(f"(?i)(?:{self.expression})".encode())
+        self._pattern = re2.compile(_insensitive(self.expression))
+        self._number = len(self.expressions)
+        self.expressions.append(self.expression)
 
-    def counts(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return how many matches each text has."""
-        numbers, _ = self._matches(texts)
-        return np.bincount(numbers, minlength=len(texts)).astype(np.float64)
+    def of_text(self, text: str) -> list[str]:
+        """Return the matches in a text."""
+        found = self._pattern.finditer(_encoded(text[: self._first_chars]))
+        return [match[0].decode("utf-8", "replace") for match in found]
 
-    def of_batch(self, batch: SampleBatch) -> NDArray[np.float64]:
-        """Return how many matches each sample has in what the model wrote."""
-        return self.counts([text[: self._first_chars] for text in batch.written])
+    def of_batch(self, batch: SampleBatch, measure: Callable[[list[str]], float] = len) -> NDArray[np.float64]:
+        """Return how many matches each sample has in what the model wrote, or another measure of its matches."""
+        values = np.zeros(len(batch))
+        for number, (written, matched) in enumerate(zip(batch.written, batch.matched, strict=True)):
+            if self._number in matched:
+                values[number] = measure(self.of_text(written))
+        return values
 
-    def lengths(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return the total length of the matches in each text, in characters."""
-        numbers, matches = self._matches(texts)
-        lengths = [len(match.decode("utf-8", "replace")) for match in matches]
-        return np.bincount(numbers, lengths, len(texts)).astype(np.float64)
 
-    def _matches(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], Sequence[bytes]]:
-        encoded = [text.replace(SEPARATOR, " ").encode("utf-8", "replace") for text in texts]
-        ends = np.cumsum([len(text) + 1 for text in encoded])
-        matches = [(match.start(), match[0]) for match in self._pattern.finditer(SEPARATOR.encode().join(encoded))]
-        numbers = np.searchsorted(ends, np.array([at for at, _ in matches], np.int64), "right")
-        return numbers, [match for _, match in matches]
+def _insensitive(expression: str) -> bytes:
+    return f"(?i)(?:{expression})".encode()
+
+
+@cache
+def _all_matchers(count: int) -> "re2.Set":
+    """Return the first matchers as a set that tells which of them match a text."""
+    found = re2.Set.SearchSet()
+    for expression in Matcher.expressions[:count]:
+        found.Add(_insensitive(expression))
+    found.Compile()
+    return found
 
 
 def phrase_metric(

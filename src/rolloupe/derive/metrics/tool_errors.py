@@ -26,7 +26,8 @@ _RESULT = re.compile(rf"(?:</(?:code|python|search|query|tool|execute|sql|bash)>
 
 def _errors_in(response: str) -> int:
     """Count the results in one text that report an error."""
-    if not any(opening in response for opening in _OPENINGS):
+    may_follow = "</" in response or "```" in response
+    if not (may_follow and any(opening in response for opening in _OPENINGS)):
         return 0
     return sum(reports_error(response[match.end() : match.end() + FIRST_CHARS]) for match in _RESULT.finditer(response))
 

@@ -3,7 +3,7 @@
 from rolloupe.derive.base import phrase_metric
 
 METRIC = phrase_metric(
-    "answers", 2, "Final answers",
+    "answers", 3, "Final answers",
     r"\\boxed\b",
     r"<answer>",
     r"^####|\n####",

@@ -13,7 +13,7 @@ _MATCHER = Matcher(
 
 def _of_batch(batch: SampleBatch) -> Floats:
     texts = batch.written
-    shares = _MATCHER.lengths(texts)
+    shares = _MATCHER.of_batch(batch, lambda matches: sum(map(len, matches)))
     for number in np.flatnonzero(shares).tolist():
         shares[number] /= sum(map(str.isalpha, texts[number]))
     return shares
