@@ -1,5 +1,7 @@
 """The share of the letters of the response that belong to words of four capitals or more; constants do not count."""
 
+import re
+
 import numpy as np
 
 from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
@@ -9,13 +11,21 @@ _MATCHER = Matcher(
     r"(?-i:\b[A-Z]{4,}\b)",
     r"(?-i:[^\P{Lu}A-Z]{4,})",  # of other alphabets, where \b says nothing
 )
+_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_NO_LETTERS = bytes(code for code in range(256) if not (code < 128 and chr(code).isalpha()))
+
+
+def letters_in(text: str) -> int:
+    """Return the number of letters in a text, of any alphabet."""
+    ascii_letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
+    return ascii_letters + sum(map(str.isalpha, "".join(_BEYOND_ASCII.findall(text))))
 
 
 def _of_batch(batch: SampleBatch) -> Floats:
     texts = batch.written
     shares = _MATCHER.of_batch(batch, lambda matches: sum(map(len, matches)))
     for number in np.flatnonzero(shares).tolist():
-        shares[number] /= sum(map(str.isalpha, texts[number]))
+        shares[number] /= letters_in(texts[number])
     return shares
 
 
