@@ -630,5 +630,5 @@ class SampleColumns(Struct, kw_only=True):
     fields: Mapping[str, Sequence[Any]]
     """By field of `SampleRow`, without metrics and tags; a field that is missing has its default in every sample."""
     metrics: Mapping[str, Sequence[float | None]]
-    """In the order in which they appear; each has a value in some sample."""
+    """Each has a value in some sample."""
     tags: Mapping[str, Sequence[str | None]]

@@ -18,15 +18,16 @@ from rolloupe.formats.relax import RelaxLines
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
 from rolloupe.formats.verl import Verl
 from rolloupe.index.segments import parts
+from rolloupe.index.segments.samples import SampleCollector
 from rolloupe.index.segments.step_stats import step_stats_of
-from rolloupe.model import Reading, RunInfo, RunPart, SampleColumns, Source
+from rolloupe.model import Reading, RunInfo, RunPart, SampleColumns, SampleRow, Source
 from tests.thoroughness import amount, each
 
 WORDS = 'the root of seven User: hi Assistant: no <think> \n\n [INST] é 漢字 "q" \\n {a} [1] '.split(" ")
 CHAT = '[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]'
 ODD = [
-    None, True, False, 0, 1, -1, 0.5, -0.0, 3.0, 1e300, 2**53, 2**53 + 1, -(2**60), 10**25, "", "1", "0.5", "correct",
-    "train", "eval", "test", "x" * 300, "[1,2]", CHAT, json.loads(CHAT), " [", "User: a\nAssistant: b", [1, 2], [0.5],
+    None, True, False, 0, 1, -1, 0.5, -0.0, 3.0, 1e300, 2**53, 2**53 + 1, -(2**60), 10**25, 10**250, "", "1", "0.5",
+    "correct", "train", "eval", "test", "x" * 300, "[1,2]", CHAT, json.loads(CHAT), " [", "User: a\nAssistant: b", [1, 2], [0.5],
     [], {}, {"a": 1}, {"score": 1.0}, [["a"]], math.nan, math.inf, "\ud800", "é", "length", "stop", "\n\nx",
 ]  # fmt: skip
 KEYS = """error is_completed truncated finish_reason status split is_eval uid id env task metrics tokens logprobs
@@ -34,7 +35,7 @@ KEYS = """error is_completed truncated finish_reason status split is_eval uid id
     is_correct reward_1 reward_2 completion_0 completion_1 question model note kl None Reward data_source length
     request_id gts choices top_logprobs score reasoning phase dataset agent_turns trace_id prompt_length total_length
     prompt_tokens completion_tokens""".split()
-KEYS.append("")
+KEYS += ["", 'a"b', "a\\b", "a\nb"]
 
 
 class Writer:
@@ -61,6 +62,8 @@ class Writer:
                 lambda: self.random.random() < 0.5,
                 lambda: self.text(3),
                 lambda: odd,
+                lambda: self.random.choice([None, "a_0_1", 3]),
+                lambda: self.random.choice([None, {"a": 1}]),
             ]
         )
 
@@ -189,6 +192,13 @@ def test_a_format_that_reads_records_in_its_own_way_has_no_columns_of_another() 
     assert issubclass(RLLoggingBoard, LineRows), own
     assert not jsonl.has_columns(RLLoggingBoard)
     assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl)))
+
+
+def test_rows_that_wait_hold_no_messages() -> None:
+    collected, row = SampleCollector(), SampleRow(split="", step=0, group="", index="", ordinal=0, start=0, length=0)
+    row.messages = [{"role": "assistant", "content": "", "image": "x" * 1000}]
+    collected.add(row)
+    assert row.messages is None and collected.finish()[0].count == 1
 
 
 def test_a_choice_of_a_person_is_kept(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def group_of_uid(uid: object) -> str | None:
 if TYPE_CHECKING:
     from rolloupe.formats.generic.rows import NamedRows
 
-_TEXTS = ("prompt", "response", "weak_response", "messages", "weak_messages", "weak_prompt")
+_TEXTS = ("prompt", "response", "weak_response", "messages", "weak_messages")
 _SCORES = ("score", "outcome", "judgement", "weak_score")
 _NAMES = ("group", "env", "weak_group", "short")
 _INTEGERS = ("step", "weak_step", "short")
@@ -114,11 +114,11 @@ def _is_plain(block: RecordBlock, named: NamedKeys) -> bool:
     keys = block.keys
     if any(not block.types(key) <= _SCALARS for key in keys) or not block.types("error") <= NULLS:
         return False
-    if len(block.types("discarded")) > 1:
+    if any(len(block.types(key)) > 1 for key in ("discarded", "uid")):
         return False
     if members_by_number(keys) or not {*_NEVER}.isdisjoint(keys) or candidates(keys[::-1]) != named:
         return False  # the order of the keys, which may differ, decides
-    if any(len(block.types(key)) > 1 or block.types(key) == TEXTS for key, _ in token_members(keys)):
+    if any(block.types(key) >= TEXTS for key, _ in token_members(keys)):
         return False
     counted = {key: ("counts",) for keys_of in named.counts.values() for key in keys_of}
     roles_of: dict[str, tuple[str, ...]] = {}
@@ -146,7 +146,8 @@ def _are_alike(block: RecordBlock, key: str, roles: Sequence[str]) -> bool:
         tests += [lambda value: is_verdict(key, value)] if "outcome" in roles else []
     if "split" in roles:
         tests.append(lambda value: split_of(key, value))
-    kinds = ({_kind(test(value)) for value in {*values}} for test in tests)
+    some = {*values} if types == TEXTS else values
+    kinds = ({_kind(test(value)) for value in some} for test in tests)
     return all(len(found) == 1 for found in kinds)
 
 

@@ -107,24 +107,26 @@ class JsonlFormat(RecordFormat):
         at, reader, misses = start, BlockReader(), 0
         if has_columns(type(self)) and not (run.reading.fields or run.reading.group_by or run.reading.reward_key):
             with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-                if not is_decoded(file):
-                    at = line_reader.line_start(file, start, stop)
+                expect(file, [(0, line_reader.MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
+                head = b"" if is_decoded(file) else file.read(line_reader.MAX_LFS_POINTER_BYTES)
+                is_plain = bool(head) and not line_reader.why_no_text(head, len(head))
+                at = line_reader.line_start(file, start, stop) if is_plain else start
                 buffer = memoryview(whole := bytearray(max(0, min(BLOCK_BYTES, stop - at))))
-                while at < stop and misses < PATIENCE and not is_decoded(file):
+                while is_plain and at < stop and misses < PATIENCE:
                     file.seek(at)
                     end = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
                     if not end:
                         break
-                    block, samples = reader.read(whole, end, at), None
+                    samples = None
                     with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
-                        samples = self.columns(run, source, block) if block else None
-                    if block is None or samples is None:
-                        misses += 1
+                        if (block := reader.read(whole, end, at)) and (found := self.columns(run, source, block)):
+                            complete(block, found)
+                            samples = found
+                    if samples is None:
                         yield from self.scan(run, source, at, at + end)
                     else:
-                        misses = 0
-                        complete(block, samples)
                         yield samples
+                    misses = misses + 1 if samples is None else 0
                     at += end
         if at < stop:
             yield from self.scan(run, source, at, stop)
@@ -268,7 +270,7 @@ class JsonlFormat(RecordFormat):
         return record
 
 
-_MEANING = ("row", "rows", "rows_of", "prepared", "roles", "known_roles", "scan")
+_MEANING = ("row", "rows", "rows_of", "prepared", "roles", "known_roles", "stores_group", "scan")
 
 
 @cache

@@ -17,7 +17,7 @@ from rolloupe.formats.reading.records import Record
 
 BLOCK_BYTES = 2**20
 """What is done once for a block takes as long as reading a hundred kilobytes."""
-MAX_KEYS = 200
+MAX_KEYS, MAX_KEY_CHARS = 200, 20_000
 PATIENCE = 3
 """After so many blocks in a row that did not fit, a scan reads line by line."""
 Scalar = bool | int | float | str | None
@@ -26,9 +26,9 @@ Types = frozenset[type]
 INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE = b"{}"
-_NESTED = b"{["
+_NESTED = b"{[n"
 _MANY_DIGITS = 2_000
-"""Python converts no integer of twice as many digits."""
+"""An integer that Python does not convert, of more than 4,300 digits, fills a piece of this length."""
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode_lines
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 class RecordBlock:
     """The objects of consecutive lines, all with the same keys, by column.
 
-    A column has texts, numbers, flags and nulls, or nothing but objects and lists, which are `Raw`.
+    A column has texts, numbers, flags and nulls, or objects, lists and nulls, which are all `Raw`.
     """
 
     def __init__(self, columns: Mapping[str, Sequence[Any]], starts: list[int], lengths: list[int]) -> None:
@@ -47,7 +47,7 @@ class RecordBlock:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """The keys in the order of the first line."""
+        """The keys, in the order of some line."""
         return tuple(self.columns)
 
     @cached_property
@@ -76,14 +76,17 @@ class RecordBlock:
 
     def names(self, key: str) -> Sequence[str | None]:
         """The names in a column: see `value_parsers.name`."""
-        is_of_integers = self.types(key) == INTEGERS
-        return [*map(str, self.columns[key])] if is_of_integers else self.read(key, value_parsers.name)
+        return [*map(str, self.columns[key])] if self._are_short(key) else self.read(key, value_parsers.name)
 
     def counts(self, key: str) -> Sequence[int | None]:
         """The counts in a column: see `value_parsers.count`."""
-        values = self.columns.get(key, ())
-        is_plain = self.types(key) == INTEGERS and min(values) >= 0 and max(values) <= value_parsers.MAX_INT64
-        return values if is_plain else self.read(key, value_parsers.count)
+        is_plain = self._are_short(key) and min(self.columns[key]) >= 0
+        return self.columns[key] if is_plain else self.read(key, value_parsers.count)
+
+    def _are_short(self, key: str) -> bool:
+        """Whether a column has integers of 64 bits alone."""
+        values, most = self.columns.get(key, ()), value_parsers.MAX_INT64
+        return self.types(key) == INTEGERS and -most <= min(values) <= max(values) <= most
 
     def numbers(self, key: str) -> Sequence[float | None]:
         """The numbers in a column: see `value_parsers.number`."""
@@ -139,11 +142,15 @@ class BlockReader:
         except (msgspec.DecodeError, ValueError, RecursionError):
             return False
         keys = records[0].keys()
-        if not 0 < len(keys) <= MAX_KEYS or any(record.keys() != keys for record in records):
+        is_usual = 0 < len(keys) <= MAX_KEYS and len("".join(keys)) <= MAX_KEY_CHARS
+        if not is_usual or any(record.keys() != keys for record in records):
+            return False
+        nested = (any(type(record[key]) in (dict, list) for record in records) for key in keys)
+        try:
+            self._decode = _decoder(tuple(keys), tuple(nested))
+        except ValueError:  # a key that no member of a struct can have
             return False
         self._keys = tuple(keys)
-        nested = (any(type(record[key]) in (dict, list) for record in records) for key in keys)
-        self._decode = _decoder(self._keys, tuple(nested))
         return True
 
 

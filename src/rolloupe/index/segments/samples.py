@@ -78,8 +78,9 @@ def _joined(values: Iterable[Iterable[Any]]) -> list[Any]:
 def _of_rows(rows: Sequence[SampleRow], names: Names) -> SampleColumns:
     fields = dict(zip(SampleRow.__struct_fields__, zip(*map(astuple, rows), strict=True), strict=True))
     del fields["metrics"], fields["tags"]
-    metrics = {name: [row.metrics.get(name) for row in rows] for name in names.metrics}
-    tags = {name: [row.tags.get(name) for row in rows] for name in names.tags}
+    found = ({name for row in rows for name in row.metrics}, {name for row in rows for name in row.tags})
+    metrics = {name: [row.metrics.get(name) for row in rows] for name in names.metrics if name in found[0]}
+    tags = {name: [row.tags.get(name) for row in rows] for name in names.tags if name in found[1]}
     return SampleColumns(count=len(rows), fields=fields, metrics=metrics, tags=tags)
 
 
@@ -103,6 +104,7 @@ class SampleCollector:
 
     def add(self, row: SampleRow) -> None:
         """Add a sample."""
+        row.messages = None
         self._rows.append(row)
         self._chars += len(row.prompt) + len(row.response)
         if self._chars > WAITING_CHARS:
@@ -125,7 +127,6 @@ class SampleCollector:
             short = self._cut({name: [getattr(row, name) for row in rows] for name in _READ}, len(rows))
             for row, *values in zip(rows, *(short[name] for name in _WRITTEN), strict=True):
                 row.prompt, row.prompt_hash, row.response, row.response_end, row.response_chars, row.stamp = values
-                row.messages = None
             self._pieces.append(rows)
 
     def _cut(self, fields: Mapping[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
