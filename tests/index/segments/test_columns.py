@@ -28,7 +28,8 @@ CHAT = '[{"role":"user","content":"hi"},{"role":"assistant","content":"yo"}]'
 ODD = [
     None, True, False, 0, 1, -1, 0.5, -0.0, 3.0, 1e300, 2**53, 2**53 + 1, -(2**60), 10**25, 10**250, "", "1", "0.5",
     "correct", "train", "eval", "test", "x" * 300, "[1,2]", CHAT, json.loads(CHAT), " [", "User: a\nAssistant: b",
-    [1, 2], [0.5], [], {}, {"a": 1}, {"score": 1.0}, [["a"]], math.nan, math.inf, "\ud800", "é", "length", "stop", "\n\nx",
+    [1, 2], [0.5], [], {}, {"a": 1}, {"score": 1.0}, [["a"]], math.nan, math.inf, "\ud800", "é", "length",
+    "stop", "\n\nx",
 ]  # fmt: skip
 KEYS = """error is_completed truncated finish_reason status split is_eval uid id env task metrics tokens logprobs
     loss_mask entropy advantages discarded label answer group_id prompt_id epoch global_step r t g acc correct
