@@ -1,7 +1,5 @@
 """The share of the letters of the response that belong to words of four capitals or more; constants do not count."""
 
-import re
-
 import numpy as np
 
 from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
@@ -11,14 +9,15 @@ _MATCHER = Matcher(
     r"(?-i:\b[A-Z]{4,}\b)",
     r"(?-i:[^\P{Lu}A-Z]{4,})",  # of other alphabets, where \b says nothing
 )
-_BEYOND_ASCII = re.compile(r"[^\x00-\x7f]+")
+_ASCII = bytes(range(128))
 _NO_LETTERS = bytes(code for code in range(256) if not (code < 128 and chr(code).isalpha()))
 
 
 def letters_in(text: str) -> int:
     """Return the number of letters in a text, of any alphabet."""
-    ascii_letters = len(text.encode("utf-8", "replace").translate(None, _NO_LETTERS))
-    return ascii_letters + sum(map(str.isalpha, "".join(_BEYOND_ASCII.findall(text))))
+    encoded = text.encode("utf-8", "replace")
+    others = "" if text.isascii() else encoded.translate(None, _ASCII).decode()
+    return len(encoded.translate(None, _NO_LETTERS)) + sum(map(str.isalpha, others))
 
 
 def _of_batch(batch: SampleBatch) -> Floats:
