@@ -1,15 +1,15 @@
 """Objects that are replaced, that grow and that go while a run is open: noticed, and never mixed."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 
-from rolloupe.formats.reading import jsonl, line_reader
+from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading.record_blocks import BlockReader, RecordBlock
 from rolloupe.index import Library, OpenRun
 from rolloupe.model import Location
 from rolloupe.storage import open_file, open_state
@@ -98,17 +98,22 @@ def test_an_object_replaced_in_the_middle_of_a_scan_is_scanned_again(
     assert len(generations[0]) > 2**22
     waiting = iter(generations)
     bucket.put(KEY.format(0), next(waiting))
-    moments = iter(amount((0, 50), (0, 1, 50, 99)))
-    read = line_reader.lines
+    moments = iter(amount((0, 2), (0, 1, 2, 4)))
 
-    def replacing(*args: Any) -> Iterator[line_reader.Line]:
-        moment = next(moments, None)
-        for number, line in enumerate(read(*args)):
-            if number == moment:
+    class Replacing(BlockReader):
+        """Replaces the object before a block of a scan is read from its bytes."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.moment, self.count = next(moments, None), 0
+
+        def read(self, whole: bytearray, stop: int, place: int) -> RecordBlock | None:
+            if self.count == self.moment:
                 bucket.put(KEY.format(0), next(waiting))
-            yield line
+            self.count += 1
+            return super().read(whole, stop, place)
 
-    monkeypatch.setattr(jsonl, "line_reader", SimpleNamespace(**vars(line_reader) | {"lines": replacing}))
+    monkeypatch.setattr(jsonl, "BlockReader", Replacing)
     library, run = following(bucket, tmp_path)
     seen: list[set[str]] = []
     last = str(10 + amount(2, 4))
