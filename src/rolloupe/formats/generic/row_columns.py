@@ -29,18 +29,10 @@ from rolloupe.formats.reading.record_blocks import (
 )
 from rolloupe.model import SampleColumns, Source, Status
 
-_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
-
-
-def group_of_uid(uid: object) -> str | None:
-    """Return the group in the name of a sample, as trainers make it: `GROUP_0_1`."""
-    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
-    return parsers.name(match["group"]) if match else None
-
-
 if TYPE_CHECKING:
     from rolloupe.formats.generic.rows import NamedRows
 
+_UID = re.compile(r"(?P<group>.+)_[0-9]+_[0-9]+", re.DOTALL)
 _TEXTS = ("prompt", "response", "weak_response", "messages", "weak_messages")
 _SCORES = ("score", "outcome", "judgement", "weak_score")
 _NAMES = ("group", "env", "weak_group", "short")
@@ -48,6 +40,12 @@ _INTEGERS = ("step", "weak_step", "short")
 _SCALARS = TEXTS | FLAGS | NUMBERS | NULLS
 _NEVER = ("choices", "is_completed")
 """Members that decide more than a role."""
+
+
+def group_of_uid(uid: object) -> str | None:
+    """Return the group in the name of a sample, as trainers make it: `GROUP_0_1`."""
+    match = _UID.fullmatch(uid) if isinstance(uid, str) else None
+    return parsers.name(match["group"]) if match else None
 
 
 def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> SampleColumns | None:

@@ -104,32 +104,45 @@ class JsonlFormat(RecordFormat):
         complete: Callable[[RecordBlock, SampleColumns], None],
     ) -> Iterator[Scanned | SampleColumns]:
         """Scan block by block, and line by line where `columns` returns None; complete the samples of each block."""
-        at, reader, misses = start, BlockReader(), 0
+        at = start
         if has_columns(type(self)) and not (run.reading.fields or run.reading.group_by or run.reading.reward_key):
-            with open_binary(source.location, RAW_BUFFER_BYTES) as file:
-                expect(file, [(0, line_reader.MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
-                head = b"" if is_decoded(file) else file.read(line_reader.MAX_LFS_POINTER_BYTES)
-                is_plain = bool(head) and not line_reader.why_no_text(head, len(head))
-                at = line_reader.line_start(file, start, stop) if is_plain else start
-                buffer = memoryview(whole := bytearray(max(0, min(BLOCK_BYTES, stop - at))))
-                while is_plain and at < stop and misses < PATIENCE:
-                    file.seek(at)
-                    end = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
-                    if not end:
-                        break
-                    samples = None
-                    with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
-                        if (block := reader.read(whole, end, at)) and (found := self.columns(run, source, block)):
-                            complete(block, found)
-                            samples = found
-                    if samples is None:
-                        yield from self.scan(run, source, at, at + end)
-                    else:
-                        yield samples
-                    misses = misses + 1 if samples is None else 0
-                    at += end
+            for begin, at, samples in self._blocks(run, source, start, stop, complete):
+                if samples is None:
+                    yield from self.scan(run, source, begin, at)
+                else:
+                    yield samples
         if at < stop:
             yield from self.scan(run, source, at, stop)
+
+    def _blocks(
+        self,
+        run: RunInfo,
+        source: Source,
+        start: int,
+        stop: int,
+        complete: Callable[[RecordBlock, SampleColumns], None],
+    ) -> Iterator[tuple[int, int, SampleColumns | None]]:
+        """Yield the begin, the end and the samples of each block of a plain file, until several had none in a row."""
+        with open_binary(source.location, RAW_BUFFER_BYTES) as file:
+            expect(file, [(0, line_reader.MAX_LFS_POINTER_BYTES), (start - 1, stop + AFTER_BYTES)])
+            head = b"" if is_decoded(file) else file.read(line_reader.MAX_LFS_POINTER_BYTES)
+            if not head or line_reader.why_no_text(head, len(head)):
+                return
+            at, reader, misses = line_reader.line_start(file, start, stop), BlockReader(), 0
+            buffer = memoryview(whole := bytearray(max(0, min(BLOCK_BYTES, stop - at))))
+            while at < stop and misses < PATIENCE:
+                file.seek(at)
+                size = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
+                if not size:
+                    return
+                samples = None
+                with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
+                    if (block := reader.read(whole, size, at)) and (found := self.columns(run, source, block)):
+                        complete(block, found)
+                        samples = found
+                yield at, at + size, samples
+                misses = misses + 1 if samples is None else 0
+                at += size
 
     def _items_at_damage(self, scan: _Scan, file: BinaryIO, line: line_reader.Line) -> Iterator[Scanned]:
         """Yield the results of a line of a compressed file; if damage cuts the line, the damage."""

@@ -27,6 +27,8 @@ INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(N
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE = b"{}"
 _NESTED = b"{[n"
+_LOOKED = 64
+"""If half of so many texts repeat others, each different text of a column is read once."""
 _MANY_DIGITS = 2_000
 """An integer that Python does not convert, of more than 4,300 digits, fills a piece of this length."""
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode_lines
@@ -69,9 +71,9 @@ class RecordBlock:
         if key is None or key not in self.columns:
             return [read(None)] * self.count
         values = self.columns[key]
-        if self.types(key) != TEXTS or len({*values[:64]}) > 32:
+        if self.types(key) != TEXTS or len({*values[:_LOOKED]}) > _LOOKED // 2:
             return [*map(read, values)]
-        known = {value: read(value) for value in {*values}}  # few different words
+        known = {value: read(value) for value in {*values}}
         return [*map(known.__getitem__, values)]
 
     def names(self, key: str) -> Sequence[str | None]:
@@ -167,7 +169,7 @@ def _decoder(keys: tuple[str, ...], nested: tuple[bool, ...]) -> Callable[[memor
 
 
 def are_exact(numbers: Sequence[float | None]) -> bool:
-    """Return whether floats hold these numbers exactly, as far as a browser tells them apart."""
+    """Return whether all numbers lie below 2^53: floats and browsers hold such integers exactly."""
     try:
         return not bool((np.abs(np.array(numbers, np.float64)) >= value_parsers.MAX_STEP).any())
     except OverflowError:

@@ -184,11 +184,11 @@ def places_of(
     return places
 
 
-def number_launches(rows: Iterable[SampleRow], places: Sequence[int]) -> None:
+def number_launches(rows: Sequence[SampleRow], places: Sequence[int]) -> None:
     """Number the launches of rows, given where those after the first begin."""
     if places:
-        for row in rows:
-            row.launch = 1 + bisect_right(places, row.start)
+        for row, launch in zip(rows, launches_at((row.start for row in rows), places), strict=True):
+            row.launch = launch
 
 
 def launches_at(starts: Iterable[int], places: Sequence[int]) -> list[int]:

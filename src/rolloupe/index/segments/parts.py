@@ -144,11 +144,9 @@ class Scan(NamedTuple):
     def table(self) -> pa.Table:
         """The scalars, in the form of a segment."""
         name = self.source.name
-        return (
-            annotations_of(self.annotations, name, self.names)
-            if self.source.annotates
-            else table_of(self.samples, name)
-        )
+        if self.source.annotates:
+            return annotations_of(self.annotations, name, self.names)
+        return table_of(self.samples, name)
 
     def as_stored(self) -> tuple[pa.Table, int | None]:
         """The table to store, and the size of its row groups: annotations are sorted to find those of one sample."""
@@ -196,13 +194,11 @@ def scan(run: RunInfo, source: Source, start: int, stop: int, ended: threading.E
 
 def table_of(samples: SampleColumns, source: str) -> pa.Table:
     """Build the scalar table of some samples of one source. Integers that do not fit are replaced."""
-    columns = {}
+    columns, constant = {}, {**DEFAULTS, "source": source}
     for column in COLUMNS:
         kind = ARROW_TYPES[column.type]
         if column.name not in samples.fields:
-            columns[column.stored] = _repeated(
-                source if column.name == "source" else DEFAULTS.get(column.name), samples.count, kind
-            )
+            columns[column.stored] = _repeated(constant.get(column.name), samples.count, kind)
             continue
         own = samples.fields[column.name]
         try:

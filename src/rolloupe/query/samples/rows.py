@@ -61,9 +61,15 @@ def keyed_values(
     """Yield the key of each row, and its values of some columns. `rows` as for `attempts_of`."""
     attempts = attempts_of(run, snapshot, rows)
     names = ("nth", *KEY, *columns)
-    lists = (map(text.one_line, own) if name in PREVIEWS else own for name in names for own in [rows[name].to_pylist()])
+    lists = (_shown(rows, name) for name in names)
     for nth, split, step, group, index, *values in zip(*lists, strict=True):
         yield SampleKey(split, step, group, index, attempts.get(nth, 0)), values
+
+
+def _shown(rows: pa.Table, name: str) -> list[Any]:
+    """Return the values of a column, the ends of texts as one line each."""
+    values = rows[name].to_pylist()
+    return [*map(text.one_line, values)] if name in PREVIEWS else values
 
 
 def prompt_texts(run: OpenRun, pieces: Sequence[Piece], hashes: NDArray[np.int64]) -> dict[int, str]:
@@ -126,8 +132,7 @@ def list_rows(
         order = rows["nth"].to_pylist()
         rows = rows.set_column(0, "nth", pa.array([numbers[nth] for nth in order], pa.int64()))
         for name in PREVIEWS:
-            lines = pa.array(map(text.one_line, rows[name].to_pylist()), pa.string())
-            rows = rows.set_column(rows.column_names.index(name), name, lines)
+            rows = rows.set_column(rows.column_names.index(name), name, pa.array(_shown(rows, name), pa.string()))
         attempts = attempts_of(run, snapshot, rows)
         if of_derived:
             columns_of = [Column(name, sql_type(name)) for name in map(derived_column, of_derived)]

@@ -89,8 +89,9 @@ _steps: caches.AnswerCache[list[StepSummary]] = caches.AnswerCache(MOST_STEPS, l
 
 def steps(run: OpenRun, split: str) -> list[StepSummary]:
     """Return the steps of a split, ascending; of `eval`, those of all evaluations together. Raises `NotFound`."""
-    snapshot, states = run.snapshot(), run.facts.step_states
-    return _steps.get(run, snapshot, (split, states), lambda: _summaries(run, snapshot, split, states)).copy()
+    snapshot = run.snapshot()  # which has a new version when the states of steps change
+    states = run.facts.step_states
+    return _steps.get(run, snapshot, split, lambda: _summaries(run, snapshot, split, states)).copy()
 
 
 @gc_paused()
