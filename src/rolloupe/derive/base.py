@@ -1,6 +1,7 @@
 """`DerivedMetric`: one number that follows from a sample; its input, and functions that many metrics share."""
 
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, cached_property
 from typing import ClassVar, NamedTuple, TypeAlias
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from rolloupe import text
 from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts, places_of
+from rolloupe.derive.joined import JoinedTexts, Letters, Sentences, encoded, letters_of, sentences_of
 from rolloupe.model import LARGEST, SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
 from rolloupe.tokens import Floats, Reduced, TokenBatch
@@ -58,15 +60,39 @@ class SampleBatch:
         return [view.response if view.row.messages is None else _written(view.turns) for view in self.views]
 
     @cached_property
-    def sentences(self) -> list[list[str]]:
-        """The long sentences in each of `written`: see `sentences_of`."""
-        return [*map(sentences_of, self.written)]
+    def prompts(self) -> tuple[list[SampleRow], NDArray[np.int64]]:
+        """A sample of each prompt, as siblings share one, and the number of the prompt of each sample, shape (N,)."""
+        firsts, numbers = list[SampleRow](), list[int]()
+        for row in self.rows:
+            if not firsts or row.prompt != firsts[-1].prompt:
+                firsts.append(row)
+            numbers.append(len(firsts) - 1)
+        return firsts, np.array(numbers, np.int64)
 
     @cached_property
-    def matched(self) -> list[frozenset[int]]:
-        """The numbers of the matchers that match somewhere in each of `written`."""
+    def joined(self) -> JoinedTexts:
+        """`written` as one array."""
+        return JoinedTexts(self.written)
+
+    @cached_property
+    def sentences(self) -> Sentences:
+        """The long sentences in `written`."""
+        return sentences_of(self.joined)
+
+    @cached_property
+    def letters(self) -> Letters:
+        """The numbers of letters in each of `written`."""
+        return letters_of(self.joined)
+
+    @cached_property
+    def matching(self) -> Mapping[int, list[int]]:
+        """By the number of a matcher, the indices of the samples in which it matches what the model wrote."""
         matches = _all_matchers(len(Matcher.expressions)).Match
-        return [frozenset(matches(_encoded(text)) or ()) for text in self.written]
+        matching = defaultdict[int, list[int]](list)
+        for index, written in enumerate(self.joined.encoded):
+            for number in matches(written) or ():
+                matching[number].append(index)
+        return matching
 
     @cached_property
     def apart(self) -> list[int]:
@@ -80,8 +106,7 @@ class SampleBatch:
 
     @cached_property
     def _blocks(self) -> list[list[TaggedBlock] | None]:
-        places = places_of([row.response for row in self.rows])
-        return [_blocks_of(row, own) for row, own in zip(self.rows, places, strict=True)]
+        return [_blocks_of(row, own) for row, own in zip(self.rows, places_of(self.joined), strict=True)]
 
 
 def _written(turns: Sequence[Turn]) -> str:
@@ -165,16 +190,6 @@ def mean(reduced: Reduced) -> Floats:
     return reduced.means
 
 
-MARKS = (". ", "! ", "? ", "。", "！", "？")
-
-AROUND = " \t\r.!?"
-SHORT = 8  # shorter sentences often repeat by chance
-
-
-def _encoded(text: str) -> bytes:
-    return text.replace("\0", " ").encode("utf-8", "replace")
-
-
 class Matcher:
     """Counts the matches of a case-insensitive expression, which must not match the empty text.
 
@@ -192,17 +207,18 @@ class Matcher:
         self._number = len(self.expressions)
         self.expressions.append(self.expression)
 
-    def of_text(self, text: str) -> list[str]:
-        """Return the matches in a text."""
-        found = self._pattern.finditer(_encoded(text[: self._first_chars]))
-        return [match[0].decode("utf-8", "replace") for match in found]
+    def samples(self, batch: SampleBatch) -> list[int]:
+        """Return the indices of the samples in which it matches what the model wrote."""
+        return batch.matching.get(self._number, [])
 
-    def of_batch(self, batch: SampleBatch, measure: Callable[[list[str]], float] = len) -> NDArray[np.float64]:
+    def of_batch(self, batch: SampleBatch, measure: Callable[[list[bytes]], float] = len) -> NDArray[np.float64]:
         """Return how many matches each sample has in what the model wrote, or another measure of its matches."""
         values = np.zeros(len(batch))
-        for number, (written, matched) in enumerate(zip(batch.written, batch.matched, strict=True)):
-            if self._number in matched:
-                values[number] = measure(self.of_text(written))
+        for index in self.samples(batch):
+            written = batch.joined.encoded[index]
+            if self._first_chars is not None:
+                written = encoded(batch.written[index][: self._first_chars])
+            values[index] = measure([match[0] for match in self._pattern.finditer(written)])
         return values
 
 
@@ -227,11 +243,3 @@ def phrase_metric(
     matcher = Matcher(*phrases, first_chars=first_chars)
     pattern, of_batch = matcher.expression, matcher.of_batch
     return DerivedMetric(name, version, label, unit=unit, of_batch=of_batch, behaviour=behaviour, pattern=pattern)
-
-
-def sentences_of(text: str) -> list[str]:
-    """Return the long sentences of a text: its lines, cut at full stops, stripped of blanks and stops."""
-    for mark in MARKS:
-        if mark in text:
-            text = text.replace(mark, "\n")
-    return [sentence for line in text.split("\n") if len(sentence := line.strip(AROUND)) >= SHORT]

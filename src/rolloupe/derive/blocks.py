@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import text as texts
+from rolloupe.derive.joined import FIRST, INNER, JoinedTexts
 from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, MAX_PARTS, THINK_ENDS
 from rolloupe.text.images import SCHEME
 from rolloupe.text.templates import Start
@@ -126,41 +127,36 @@ _OF_TURNS = (
 )  # fmt: skip
 """How turns begin in `rolloupe.text.templates`."""
 
-_RARE = "◁"  # a first character that most responses lack; the others are `<` and `[`
+_STARTS = [*map(ord, "<["), "◁".encode()[0]]
+"""The first bytes of delimiters and turns."""
 
 
-def _seconds(first: str) -> NDArray[np.bool_]:
-    """For each code point, whether it may follow `first` in a delimiter."""
-    table = np.zeros(256, np.bool_)
-    words = (word for word in (*BLOCKS, *CLOSINGS, *_OF_TURNS) if word[0] == first)
-    table[list({word[1].encode("latin-1", "replace")[0] for word in words})] = True
+def _followers() -> NDArray[np.bool_]:
+    """For each pair of bytes, whether a delimiter or a turn may begin with it."""
+    table = np.zeros((256, 256), np.bool_)
+    for word in (*BLOCKS, *CLOSINGS, *_OF_TURNS):
+        first, second = word.encode()[:2]
+        table[first, second] = True
     return table
 
 
-_AFTER_ANGLE, _AFTER_BRACKET = _seconds("<"), _seconds("[")
+_FOLLOWERS = _followers()
 
 
-def places_of(responses: Sequence[str]) -> list[Sequence[int]]:
-    """For each response, return the ascending places where delimiters and turns may begin, and hardly any others."""
-    places: list[Sequence[int]] = [()] * len(responses)
-    chosen = [number for number, response in enumerate(responses) if "<" in response or "[" in response]
-    if chosen:
-        for number, own in zip(chosen, _places_of_first([responses[number] for number in chosen]), strict=True):
-            places[number] = own
-    for number, response in enumerate(responses):
-        if not response.isascii() and _RARE in response:
-            rare = (at for at, character in enumerate(response) if character == _RARE)
-            places[number] = sorted([*places[number], *rare])
-    return places
-
-
-def _places_of_first(responses: Sequence[str]) -> Iterable[list[int]]:
-    """The places where `<` or `[` may begin a delimiter: most of them, in formulas and code, do not."""
-    characters = np.frombuffer("\n".join([*responses, ""]).encode("latin-1", "replace"), np.uint8)  # one byte for each
-    at = np.flatnonzero((characters[:-1] == ord("<")) | (characters[:-1] == ord("[")))
-    second = characters[at + 1]
-    at = at[np.where(characters[at] == ord("<"), _AFTER_ANGLE[second], _AFTER_BRACKET[second])]
-    offsets = np.cumsum([0, *(len(response) + 1 for response in responses)])
-    bounds = np.searchsorted(at, offsets)
-    local = (at - np.repeat(offsets[:-1], np.diff(bounds))).tolist()
-    return (local[start:stop] for start, stop in pairwise(bounds.tolist()))
+def places_of(joined: JoinedTexts) -> list[Sequence[int]]:
+    """For each text, return the ascending places where delimiters and turns may begin, and hardly any others."""
+    data = joined.data
+    is_start = data == _STARTS[0]
+    for start in _STARTS[1 : 2 if joined.is_ascii else None]:
+        is_start |= data == start
+    at = np.flatnonzero(is_start)
+    at = at[_FOLLOWERS[data[at], data[at + 1]]]  # most of them, in formulas and code, begin none
+    if not len(at):
+        return [()] * len(joined)
+    bounds = np.searchsorted(at, joined.starts)
+    starts = joined.starts[:-1]
+    if not joined.is_ascii:  # from bytes to characters
+        inner = np.flatnonzero((data >= INNER) & (data < FIRST))
+        at, starts = at - np.searchsorted(inner, at), starts - np.searchsorted(inner, starts)
+    local = (at - np.repeat(starts, np.diff(bounds))).tolist()
+    return [local[start:stop] for start, stop in pairwise(bounds.tolist())]

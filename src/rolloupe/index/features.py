@@ -38,8 +38,8 @@ from rolloupe.index.segments.step_stats import StepStats
 from rolloupe.index.segments.texts import CONTENTS, stored_texts, text_of
 from rolloupe.storage import atomic
 
-SCANNED_CHARS = 2**27
-"""The most text to scan: some ten seconds of one core."""
+SCANNED_CHARS = 2**26
+"""The most text to scan: some five seconds of one core."""
 
 KEPT_SAMPLES, KEPT_CHARS = 2**15, 2**25
 """The most samples whose words to keep, and the most text of them."""

@@ -16,7 +16,7 @@ def stats_of(rows: int, chars: float) -> StepStats:
 def test_the_share_halves_as_a_run_doubles() -> None:
     assert share_of([]) == share_of([stats_of(100, 500.0)]) == ScanShare()
     assert share_of([stats_of(1000, 500.0)] * (KEPT_SAMPLES // 500)) == ScanShare(0, 1)
-    assert share_of([stats_of(1000, 1.2e-3 * SCANNED_CHARS)]) == ScanShare(1, 3)
+    assert share_of([stats_of(1000, 1.2e-3 * SCANNED_CHARS)]) == ScanShare(1, 2)
 
 
 def test_groups_are_taken_in_an_order_of_their_own_and_as_many_as_the_share_says() -> None:

@@ -4,10 +4,13 @@ A language is known by its most frequent words: the end of a text must have at l
 many of any other language. Texts in other languages, formulas and single words have none.
 """
 
-from functools import lru_cache
+from collections.abc import Sequence
 
-from rolloupe.derive.base import DerivedMetric, Value, of_texts
-from rolloupe.model import SampleRow
+import numpy as np
+
+from rolloupe.derive.base import DerivedMetric, SampleBatch
+from rolloupe.derive.joined import BLANK, PAD, JoinedTexts, Places, word_starts, words_at
+from rolloupe.tokens import Floats
 
 _FREQUENT = [
     frozenset(words.split())
@@ -24,21 +27,43 @@ _FREQUENT = [
 """Of English, German, French, Spanish, Portuguese, Italian and Dutch."""
 FREQUENT = frozenset().union(*_FREQUENT)
 LEAST, LAST_CHARS = 3, 800
+UNCLEAR = -1
+
+_WORDS = np.sort(np.array([int.from_bytes(word.encode(), "little") for word in FREQUENT], np.uint64))
+"""All of them, as `words_at` returns them: they are shorter than eight bytes."""
 
 
-@lru_cache(maxsize=64)  # siblings have the same question
-def _language(text: str) -> int | None:
-    """Return the place of a language in `_FREQUENT`; None if it is unclear."""
-    words = {*text.lower().replace(",", " ").replace(".", " ").split()}
-    counts = [len(words & frequent) for frequent in _FREQUENT]
-    *_, second, most = sorted(counts)
-    return counts.index(most) if most >= max(LEAST, 2 * second) else None
+def _languages_of(word: int) -> list[bool]:
+    text = word.to_bytes(8, "little").rstrip(b"\0").decode()
+    return [text in frequent for frequent in _FREQUENT]
 
 
-def _of_text(text: str, row: SampleRow) -> Value:
-    question = _language(row.prompt[row.question :][-LAST_CHARS:])
-    response = None if question is None else _language(text[-LAST_CHARS:])
-    return None if response is None else float(response != question)
+_LANGUAGES = np.array([*map(_languages_of, _WORDS.tolist())], np.int64)
 
 
-METRIC = DerivedMetric("other_language", 3, "Another language than the question", of_batch=of_texts(_of_text))
+def _of_batch(batch: SampleBatch) -> Floats:
+    rows, prompt_of = batch.prompts
+    questions = _languages([row.prompt[max(row.question, len(row.prompt) - LAST_CHARS) :] for row in rows])[prompt_of]
+    responses = _languages([text[-LAST_CHARS:] for text in batch.written])
+    is_clear = (questions != UNCLEAR) & (responses != UNCLEAR)
+    return np.where(is_clear, responses != questions, np.nan)
+
+
+def _languages(texts: Sequence[str]) -> Places:
+    """Return the place of the language of each text in `_FREQUENT`; `UNCLEAR` if it is unclear."""
+    joined = JoinedTexts([text.lower().replace("\xa0", " ") for text in texts])
+    data = joined.data.copy()
+    data[(data == ord(",")) | (data == ord("."))] = BLANK
+    starts = word_starts(padded := data.tobytes() + PAD)
+    words = words_at(padded, starts)
+    places = np.minimum(np.searchsorted(_WORDS, words), len(_WORDS) - 1)
+    known = np.flatnonzero(_WORDS[places] == words)
+    has_word = np.zeros((len(texts), len(_WORDS)), np.int64)
+    has_word[joined.texts_at(starts)[known], places[known]] = 1
+    counts = has_word @ _LANGUAGES
+    *_, second, most = np.sort(counts).T
+    languages: Places = np.where(most >= np.maximum(LEAST, 2 * second), counts.argmax(axis=1), UNCLEAR)
+    return languages
+
+
+METRIC = DerivedMetric("other_language", 4, "Another language than the question", of_batch=_of_batch)

@@ -3,7 +3,7 @@
 import re
 
 from rolloupe import text
-from rolloupe.derive.base import DerivedMetric, SampleBatch
+from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
 from rolloupe.derive.blocks import TOOL_TEXT, TaggedBlock
 from rolloupe.model import Turn
 
@@ -22,13 +22,11 @@ _TAGS = "output result results information interpreter observation tool_output e
 _OPENINGS = (*(f"<{tag}>" for tag in _TAGS), "```output")
 """How results begin in texts without turns, where they follow code or a query."""
 _RESULT = re.compile(rf"(?:</(?:code|python|search|query|tool|execute|sql|bash)>|```)\s*(?:{'|'.join(_OPENINGS)})\s*")
+_MAY_HAVE_RESULT = Matcher(*_OPENINGS)
 
 
 def _errors_in(response: str) -> int:
     """Count the results in one text that report an error."""
-    may_follow = "</" in response or "```" in response
-    if not (may_follow and any(opening in response for opening in _OPENINGS)):
-        return 0
     return sum(reports_error(response[match.end() : match.end() + FIRST_CHARS]) for match in _RESULT.finditer(response))
 
 
@@ -54,9 +52,13 @@ def _is_error(block: TaggedBlock) -> bool:
     return block.kind == "tool_result" and reports_error(block.inner.strip("\n"))
 
 
-def _of_batch(batch: SampleBatch) -> list[float]:
-    blocks = [batch.blocks.get(number, ()) for number in range(len(batch))]
-    return [_errors_in(row.response) + sum(map(_is_error, own)) for row, own in zip(batch.rows, blocks, strict=True)]
+def _of_batch(batch: SampleBatch) -> list[int]:
+    errors = [0] * len(batch)
+    for number, own in batch.blocks.items():
+        errors[number] = sum(map(_is_error, own))
+    for number in _MAY_HAVE_RESULT.samples(batch):
+        errors[number] += _errors_in(batch.rows[number].response)
+    return errors
 
 
 METRIC = DerivedMetric(

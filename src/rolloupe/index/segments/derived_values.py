@@ -30,7 +30,7 @@ VERSION = 1
 ENDING = ".derived.parquet"
 ABOUT = ".derived.about"
 
-BATCH_CHARS, BATCH_ROWS = 2**19, 8192
+BATCH_CHARS, BATCH_ROWS = 2**20, 8192
 """The maximum amount of text in a batch: as much as the caches of a processor hold."""
 
 

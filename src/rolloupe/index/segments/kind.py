@@ -4,6 +4,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeAlias, TypeVar
 
@@ -16,7 +17,7 @@ from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import Fingerprint, state_of_source, still_holds
 from rolloupe.index.segments.launches import StepBlock, number_launches
 from rolloupe.index.segments.step_stats import MomentsByName, StepStats
-from rolloupe.model import Problem, RunInfo, RunLoss, SampleRow, Source
+from rolloupe.model import Problem, RunInfo, RunLoss, SampleColumns, SampleRow, Scanned, Source
 
 Stage: TypeAlias = Literal["texts", "tokens", "features"]
 """The pass that writes a kind, in this order."""
@@ -52,6 +53,16 @@ def cut_rows(
             lot, chars = [], 0
     if lot:
         yield lot
+
+
+def text_rows(items: Iterable[Scanned | SampleColumns]) -> Iterator[SampleRow]:
+    """Yield the samples of a scan as rows, those that were read many at once without metrics and tags."""
+    for item in items:
+        if isinstance(item, SampleRow):
+            yield item
+        elif isinstance(item, SampleColumns):
+            for values in zip(*item.fields.values(), strict=True):
+                yield SampleRow(**dict(zip(item.fields, values, strict=True)))
 
 
 class SegmentMeta(Struct, kw_only=True, gc=False):
@@ -215,14 +226,14 @@ class SegmentSource:
 
     @cached_property
     def rows(self) -> Sequence[SampleRow]:
-        """The rows with their texts. Raises `SourceChanged` if some are gone, and `OSError`."""
+        """The rows with their texts; some lack metrics and tags. Raises `OSError`, `SourceChanged` if some are gone."""
         job, meta = self.job, self.meta
         rows: list[SampleRow] = []
         prompt = ""
-        for item in until(self.ended, by_name(job.run.format).scan(job.run, job.source, meta.start, meta.stop)):
-            if isinstance(item, SampleRow) and len(rows) < meta.rows:
-                item.prompt = prompt = prompt if item.prompt == prompt else item.prompt  # one copy for a group
-                rows.append(item)
+        scan = by_name(job.run.format).scan_columns(job.run, job.source, meta.start, meta.stop)
+        for row in islice(text_rows(until(self.ended, scan)), meta.rows):
+            row.prompt = prompt = prompt if row.prompt == prompt else row.prompt  # one copy for a group
+            rows.append(row)
         if len(rows) != meta.rows:
             raise SourceChanged(f"{job.source.name} no longer has the samples of the index")
         number_launches(rows, meta.launches)

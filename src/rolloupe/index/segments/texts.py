@@ -11,7 +11,7 @@ import pyarrow as pa
 from rolloupe.errors import SourceChanged
 from rolloupe.formats import by_name
 from rolloupe.index.fingerprint import state_of_source, still_holds
-from rolloupe.index.segments.kind import SegmentKind, SegmentSource, cut_rows, until
+from rolloupe.index.segments.kind import SegmentKind, SegmentSource, cut_rows, text_rows, until
 from rolloupe.index.segments.segment import is_damage, parquet_file, write_groups
 from rolloupe.index.snapshot import Piece
 from rolloupe.model import RunInfo, SampleRow, Source
@@ -112,8 +112,7 @@ def _scanned(
         raise SourceChanged(f"{piece.source} is gone, and the index lacks its texts")
     if piece.fingerprint is not None and not still_holds(source.location, piece.fingerprint, state):
         raise SourceChanged(f"{piece.source} was rewritten, and is being read again: retry")
-    items = by_name(info.format).scan(info, source, piece.start, piece.stop)
-    rows = islice((item for item in items if isinstance(item, SampleRow)), done, piece.rows)
+    rows = islice(text_rows(by_name(info.format).scan_columns(info, source, piece.start, piece.stop)), done, piece.rows)
     try:
         for lot in cut_rows(rows, _chars_of, BATCH_BYTES):
             table = text_table_of(lot)

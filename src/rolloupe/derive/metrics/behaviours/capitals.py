@@ -3,32 +3,34 @@
 import numpy as np
 
 from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
+from rolloupe.derive.joined import JoinedTexts
 from rolloupe.tokens import Floats
 
-_MATCHER = Matcher(
-    r"(?-i:\b[A-Z]{4,}\b)",
-    r"(?-i:[^\P{Lu}A-Z]{4,})",  # of other alphabets, where \b says nothing
-)
-_ASCII = bytes(range(128))
-_NO_LETTERS = bytes(code for code in range(256) if not (code < 128 and chr(code).isalpha()))
-
-
-def letters_in(text: str) -> int:
-    """Return the number of letters in a text, of any alphabet."""
-    encoded = text.encode("utf-8", "replace")
-    others = "" if text.isascii() else encoded.translate(None, _ASCII).decode()
-    return len(encoded.translate(None, _NO_LETTERS)) + sum(map(str.isalpha, others))
+_LEAST = 4
+_ASCII = r"(?-i:\b[A-Z]{4,}\b)"
+_OTHERS = Matcher(r"(?-i:[^\P{Lu}A-Z]{4,})")  # of other alphabets, where \b says nothing
+_OF_WORDS = np.array([chr(code).isalnum() or code == ord("_") for code in range(128)] + [False] * 128)
+"""Whether each byte belongs to a word, as \b has it."""
 
 
 def _of_batch(batch: SampleBatch) -> Floats:
-    texts = batch.written
-    shares = _MATCHER.of_batch(batch, lambda matches: sum(map(len, matches)))
-    for number in np.flatnonzero(shares).tolist():
-        shares[number] /= letters_in(texts[number])
-    return shares
+    others = _OTHERS.of_batch(batch, lambda matches: sum(len(match.decode()) for match in matches))
+    capitals = _ascii_capitals(batch.joined) + others
+    return capitals / np.maximum(batch.letters.total, 1) if capitals.any() else capitals
+
+
+def _ascii_capitals(texts: JoinedTexts) -> Floats:
+    """How many letters the matches of `_ASCII` have in each text."""
+    data = texts.data
+    is_capital = data - ord("A") < 26
+    edges = np.flatnonzero(is_capital[1:] != is_capital[:-1]) + 1
+    starts, stops = edges[::2], edges[1::2]
+    is_word = (stops - starts >= _LEAST) & ~_OF_WORDS[data[starts - 1]] & ~_OF_WORDS[data[stops]]
+    starts, stops = starts[is_word], stops[is_word]
+    return np.bincount(texts.texts_at(starts), stops - starts, len(texts)).astype(np.float64)
 
 
 METRIC = DerivedMetric(
-    "capitals", 2, "Capitals", of_batch=_of_batch,
-    behaviour="shouting in capitals", pattern=_MATCHER.expression,
+    "capitals", 3, "Capitals", of_batch=_of_batch,
+    behaviour="shouting in capitals", pattern=f"{_ASCII}|{_OTHERS.expression}",
 )  # fmt: skip
