@@ -31,7 +31,8 @@ ENDING = ".derived.parquet"
 ABOUT = ".derived.about"
 
 BATCH_CHARS, BATCH_ROWS = 2**20, 8192
-"""The maximum amount of text in a batch: as much as the caches of a processor hold."""
+"""The maximum amount of text in a batch: what is done once for a batch takes little time then, and its arrays fit in the
+caches of a processor."""
 
 
 def may_have_tokens(meta: kind.SegmentMeta) -> bool:

@@ -99,11 +99,6 @@ WORDS = ".words" + ENDING
 BATCH_TOKENS = 2**17
 """The number of tokens to compute together."""
 
-KEPT_MEMORY = 2**25 - 2**16
-"""By default, glibc returns freed memory at once and asks for it again, array by array, which takes a sixth of a pass.
-After it has freed an array of this size, just below the largest that it learns from, it keeps up to twice as much.
-"""
-
 KEPT = ("lowest", "highest", "lowest_of_samples", "highest_of_samples")
 
 WHOLE_STEP = ""
@@ -145,13 +140,7 @@ def has_words(path: Path, mark: kind.TokenMark) -> bool:
     return not mark.words_bytes or size_of(words_file_of(path)) == mark.words_bytes
 
 
-def keep_freed_memory() -> None:
-    """Let the C library keep the memory of arrays for the next ones. Touches no memory itself."""
-    np.empty(KEPT_MEMORY, np.uint8)
-
-
 def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
-    keep_freed_memory()
     job, rows = records.job, rows_of(path)
     reading = _TokensOfPart(rows, job.annotations.discarded, job.loss)
     places = [Locator(source=job.source.name, start=row.start, length=row.length, part=row.part) for row in rows]
