@@ -2,6 +2,7 @@
 
 import json
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -148,3 +149,23 @@ def test_a_job_ends_at_once_that_nobody_waits_for(tmp_path: Path) -> None:
     before = contents(tmp_path)
     assert [perform(job, ended) for job in jobs] == [JobReply()] * len(jobs)
     assert contents(tmp_path) == before
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have rules of their own")
+def test_the_memory_of_arrays_is_kept_for_the_next_ones() -> None:
+    script = """if True:
+        import resource, numpy as np
+        from rolloupe.index.execution import keep_freed_memory
+        def faults():
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+            for _ in range(20):
+                some = [np.ones(2**17) for _ in range(8)]
+                del some
+            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+        alone = faults()
+        keep_freed_memory()
+        faults()
+        print(alone, faults())"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    alone, kept = map(int, done.stdout.split())
+    assert kept < alone / 10

@@ -103,9 +103,14 @@ def announce(job: Job) -> None:
     fetch_soon(job.source.location, start - 1, stop)
 
 
+def keep_freed_memory() -> None:
+    """Let the C library keep the memory of arrays for the next ones. Touches no memory itself."""
+    np.empty(KEPT_MEMORY, np.uint8)
+
+
 def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
     path, derived = segment.numbers_of(Path(job.folder), job.meta), None
-    np.empty(KEPT_MEMORY, np.uint8)  # touches no memory, and is freed at once
+    keep_freed_memory()
     try:
         records = SegmentSource(job, ended)
         for kind in kinds.KINDS:

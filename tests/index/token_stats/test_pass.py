@@ -1,11 +1,8 @@
 """The pass over tokens: what it writes, when, and that it comes back the same."""
 
 import json
-import platform
 import shutil
 import signal
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -344,23 +341,3 @@ def test_the_rule_of_the_run_has_its_thresholds_however_late_and_often_they_are_
     for low, high in ((0.1, 0.1), (0.0, 0.0)):
         (tmp_path / "run/config.json").write_text(json.dumps({"clip_low": low, "clip_high": high}))
         shares(low, high)
-
-
-@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other C libraries have rules of their own")
-def test_the_memory_of_arrays_is_kept_for_the_next_ones() -> None:
-    script = """if True:
-        import resource, numpy as np
-        from rolloupe.index.token_stats.files import keep_freed_memory
-        def faults():
-            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-            for _ in range(20):
-                some = [np.ones(2**17) for _ in range(8)]
-                del some
-            return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-        alone = faults()
-        keep_freed_memory()
-        faults()
-        print(alone, faults())"""
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    alone, kept = map(int, done.stdout.split())
-    assert kept < alone / 10

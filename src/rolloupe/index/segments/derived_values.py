@@ -31,8 +31,7 @@ ENDING = ".derived.parquet"
 ABOUT = ".derived.about"
 
 BATCH_CHARS, BATCH_ROWS = 2**20, 8192
-"""The maximum amount of text in a batch: what is done once for a batch takes little time then, and its arrays fit in the
-caches of a processor."""
+"""The maximum amount of text in a batch: what is done once for a batch is cheap, and its arrays fit in caches."""
 
 
 def may_have_tokens(meta: kind.SegmentMeta) -> bool:
