@@ -15,8 +15,8 @@ import rolloupe
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, SampleBatch, SampleView, Value, values_of_batch, values_of_sample
 from rolloupe.derive.blocks import blocks_of, places_of
-from rolloupe.derive.joined import JoinedTexts
 from rolloupe.derive.metrics.other_language import FREQUENT
+from rolloupe.derive.text_array import TextArray
 from rolloupe.model import SampleRow
 from rolloupe.text.blocks import BLOCKS, CLOSINGS, MAX_PARTS
 from rolloupe.text.templates import STARTS
@@ -83,8 +83,7 @@ def test_blocks_are_those_of_the_transcript(response: str) -> None:
     kinds = ("think", "tool_call", "tool_result", "answer")
     parts = [(p.kind, p.text.strip("\n"), p.closed) for p in text.parts(response) if p.kind in kinds]
     assert [
-        (one.kind, one.inner.strip("\n"), one.closed)
-        for one in blocks_of(response, *places_of(JoinedTexts([response])))
+        (one.kind, one.inner.strip("\n"), one.closed) for one in blocks_of(response, *places_of(TextArray([response])))
     ] == parts
 
 
@@ -92,7 +91,7 @@ def test_blocks_are_those_of_the_transcript(response: str) -> None:
 def test_turns_and_blocks_begin_at_places(responses: list[str]) -> None:
     of_turns = [one.pattern.replace("?P<role>", "?:") for one in STARTS]
     begins = re.compile(f"(?={'|'.join([*map(re.escape, (*BLOCKS, *CLOSINGS)), *of_turns])})")
-    for response, places in zip(responses, places_of(JoinedTexts(responses)), strict=True):
+    for response, places in zip(responses, places_of(TextArray(responses)), strict=True):
         assert {match.start() for match in begins.finditer(response)} <= {*places}
         assert [*places] == sorted({*places})
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rolloupe import text
 from rolloupe.derive.blocks import TaggedBlock, blocks_in_turns, blocks_of, may_exceed_parts, places_of
-from rolloupe.derive.joined import JoinedTexts, Letters, Sentences, encoded, letters_of, sentences_of
+from rolloupe.derive.text_array import Letters, Sentences, TextArray, encoded, letters_of, sentences_of
 from rolloupe.model import LARGEST, SampleRow, Turn
 from rolloupe.text.blocks import CHANNEL, is_stripped
 from rolloupe.tokens import Floats, Reduced, TokenBatch
@@ -70,9 +70,9 @@ class SampleBatch:
         return firsts, np.array(numbers, np.int64)
 
     @cached_property
-    def joined(self) -> JoinedTexts:
+    def joined(self) -> TextArray:
         """`written` as one array."""
-        return JoinedTexts(self.written)
+        return TextArray(self.written)
 
     @cached_property
     def sentences(self) -> Sentences:

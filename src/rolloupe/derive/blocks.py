@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe import text as texts
-from rolloupe.derive.joined import FIRST, INNER, JoinedTexts
+from rolloupe.derive.text_array import FIRST, INNER, TextArray
 from rolloupe.text.blocks import ASKING, BLOCKS, CLOSINGS, MARKERS, MAX_PARTS, THINK_ENDS
 from rolloupe.text.images import SCHEME
 from rolloupe.text.templates import Start
@@ -143,7 +143,7 @@ def _followers() -> NDArray[np.bool_]:
 _FOLLOWERS = _followers()
 
 
-def places_of(joined: JoinedTexts) -> list[Sequence[int]]:
+def places_of(joined: TextArray) -> list[Sequence[int]]:
     """For each text, return the ascending places where delimiters and turns may begin, and hardly any others."""
     data = joined.data
     is_start = data == _STARTS[0]

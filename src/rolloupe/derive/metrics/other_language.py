@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rolloupe.derive.base import DerivedMetric, SampleBatch
-from rolloupe.derive.joined import BLANK, PAD, JoinedTexts, Places, word_starts, words_at
+from rolloupe.derive.text_array import BLANK, PAD, Places, TextArray, word_starts, words_at
 from rolloupe.tokens import Floats
 
 _FREQUENT = [
@@ -51,7 +51,7 @@ def _of_batch(batch: SampleBatch) -> Floats:
 
 def _languages(texts: Sequence[str]) -> Places:
     """Return the place of the language of each text in `_FREQUENT`; `UNCLEAR` if it is unclear."""
-    joined = JoinedTexts([text.lower().replace("\xa0", " ") for text in texts])
+    joined = TextArray([text.lower().replace("\xa0", " ") for text in texts])
     data = joined.data.copy()
     data[(data == ord(",")) | (data == ord("."))] = BLANK
     starts = word_starts(padded := data.tobytes() + PAD)

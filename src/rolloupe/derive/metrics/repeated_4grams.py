@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rolloupe.derive.base import DerivedMetric, SampleBatch
-from rolloupe.derive.joined import PAD, word_starts, words_at
+from rolloupe.derive.text_array import PAD, word_starts, words_at
 
 TAIL_BYTES = 2048
 """The searched end of a response: a loop shows in it, and a longer one would slow the index down."""

@@ -3,7 +3,7 @@
 import numpy as np
 
 from rolloupe.derive.base import DerivedMetric, Matcher, SampleBatch
-from rolloupe.derive.joined import JoinedTexts
+from rolloupe.derive.text_array import TextArray
 from rolloupe.tokens import Floats
 
 _LEAST = 4
@@ -19,7 +19,7 @@ def _of_batch(batch: SampleBatch) -> Floats:
     return capitals / np.maximum(batch.letters.total, 1) if capitals.any() else capitals
 
 
-def _ascii_capitals(texts: JoinedTexts) -> Floats:
+def _ascii_capitals(texts: TextArray) -> Floats:
     """How many letters the matches of `_ASCII` have in each text."""
     data = texts.data
     is_capital = data - ord("A") < 26

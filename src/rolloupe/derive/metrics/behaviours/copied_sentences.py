@@ -5,7 +5,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rolloupe.derive.base import DerivedMetric, SampleBatch
-from rolloupe.derive.joined import JoinedTexts, sentences_of
+from rolloupe.derive.text_array import TextArray, sentences_of
 from rolloupe.tokens import Floats
 
 LONG = 20  # the least length of a copied sentence in characters
@@ -13,7 +13,7 @@ LONG = 20  # the least length of a copied sentence in characters
 
 def _of_batch(batch: SampleBatch) -> Floats:
     rows, prompt_of = batch.prompts
-    asked, written = sentences_of(JoinedTexts([row.prompt for row in rows])), batch.sentences
+    asked, written = sentences_of(TextArray([row.prompt for row in rows])), batch.sentences
     is_long = np.flatnonzero(asked.chars >= LONG)
     known = asked.strings.take(pa.array(is_long))
     places, known_places = (

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 
 from rolloupe import text
 from rolloupe.derive import METRICS
-from rolloupe.derive.joined import (
+from rolloupe.derive.text_array import (
     AROUND,
     BEYOND,
     LATIN,
     PAD,
     SHORT,
-    JoinedTexts,
+    TextArray,
     letters_of,
     sentences_of,
     word_starts,
@@ -37,7 +37,7 @@ def plain(written: str) -> str:
 
 @given(many)
 def test_sentences_are_lines_cut_at_stops(texts: list[str]) -> None:
-    found = sentences_of(JoinedTexts(texts))
+    found = sentences_of(TextArray(texts))
     expected = [
         (number, sentence)
         for number, written in enumerate(texts)
@@ -51,7 +51,7 @@ def test_sentences_are_lines_cut_at_stops(texts: list[str]) -> None:
 @given(many)
 def test_repeated_and_copied_sentences_are_those_of_each_sample(texts: list[str]) -> None:
     for prompt, response in pairwise(texts):
-        asked, written = (sentences_of(JoinedTexts([one])).strings.to_pylist() for one in (prompt, response))
+        asked, written = (sentences_of(TextArray([one])).strings.to_pylist() for one in (prompt, response))
         counts = Counter(written)
         assert value("repeated_sentences", response) == counts.total() - len(counts)
         long = {sentence for sentence in asked if len(sentence) >= 20}
@@ -60,7 +60,7 @@ def test_repeated_and_copied_sentences_are_those_of_each_sample(texts: list[str]
 
 @given(many)
 def test_letters_are_counted_by_script(texts: list[str]) -> None:
-    total, others = letters_of(JoinedTexts(texts))
+    total, others = letters_of(TextArray(texts))
     for number, written in enumerate(map(plain, texts)):
         letters = [one for one in written if (one.isalpha() if ord(one) < BEYOND else 0x20000 <= ord(one) < 0x40000)]
         latin = [one for one in letters if any(first <= ord(one) <= last for first, last in LATIN)]
@@ -71,7 +71,7 @@ def test_letters_are_counted_by_script(texts: list[str]) -> None:
 def test_capitals_are_those_of_the_pattern(texts: list[str]) -> None:
     for written in texts:
         found = b"".join(re2.findall(METRICS["capitals"].pattern.encode(), plain(written).encode()))
-        letters = int(letters_of(JoinedTexts([written])).total[0])
+        letters = int(letters_of(TextArray([written])).total[0])
         assert value("capitals", text.clean(written)) == (len(found.decode()) / letters if found else 0)
 
 

@@ -23,7 +23,7 @@ def encoded(text: str) -> bytes:
     return text.replace("\0", " ").encode("utf-8", "replace")
 
 
-class JoinedTexts:
+class TextArray:
     """Texts in UTF-8, with a newline before, between and behind them."""
 
     def __init__(self, texts: Sequence[str]) -> None:
@@ -78,7 +78,7 @@ class Letters(NamedTuple):
     others: Places
 
 
-def letters_of(texts: JoinedTexts) -> Letters:
+def letters_of(texts: TextArray) -> Letters:
     """Count the letters of texts."""
     data = texts.data
     total = texts.counts((data | 0x20) - ord("a") < 26)
@@ -147,7 +147,7 @@ class Sentences(NamedTuple):
     chars: Places  # the number of characters of each
 
 
-def sentences_of(texts: JoinedTexts) -> Sentences:
+def sentences_of(texts: TextArray) -> Sentences:
     """Cut texts into sentences."""
     data, lines = texts.data, texts.data.copy()
     is_stop = (data == ord(".")) | (data == ord("!")) | (data == ord("?"))
