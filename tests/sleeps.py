@@ -29,7 +29,7 @@ SLEEPS = {
         (
             "cli/test_doctor.py", "cli/test_rescore.py", "index/test_follow.py", "insight/rescore/test_process.py",
             "query/engine/test_time_limit.py", "query/run/test_group_doubts.py",
-            "query/samples/test_text_array_texts.py", "query/search/test_reports.py", "record/kills.py",
+            "query/samples/test_joined_texts.py", "query/search/test_reports.py", "record/kills.py",
             "record/test_logtree.py", "server/process/test_serve.py", "server/process/test_slow_readers.py",
             "storage/remote/test_hostile.py", "storage/remote/test_hub.py", "test_rescore.py",
             "tui/test_screens.py",

@@ -81,7 +81,7 @@ def test_lists_show_how_joined_texts_begin(run: Run) -> None:
         assert item.prompt == "" or sample.prompt_text.startswith(item.prompt[:10])
 
 
-def test_text_array_texts_are_searched_each_once(run: Run) -> None:
+def test_joined_texts_are_searched_each_once(run: Run) -> None:
     hits = [str(hit.sample.key) for hit in run.search("warehouse assistant", roles=["prompt"])]
     assert len(hits) == len(set(hits)) == 8 and set(hits) < TIED
     spoken = {str(hit.sample.key) for hit in run.search("warehouse assistant", roles=["system"])}
@@ -93,7 +93,7 @@ def test_texts_that_are_not_indexed_yet_are_searched_in_the_files(folder: Path, 
         assert len(keys(library.runs[0], TextQuery(text="warehouse assistant"))) == 8
 
 
-def test_text_array_texts_are_filtered_and_queried(run: Run, folder: Path, tmp_path: Path) -> None:
+def test_joined_texts_are_filtered_and_queried(run: Run, folder: Path, tmp_path: Path) -> None:
     where = "response_chars > 0 and step = 1 and group in (10, 11, 12, 13)"
     assert {str(item.key) for item in run.samples(where=where)} == {key for key in TIED if "/1/" in key[:12]}
     done = command("query", folder, "--where", where, "--to", tmp_path / "found.jsonl")

@@ -26,7 +26,7 @@ from tests.cli.support import rolloupe as command
 from tests.formats.reading.test_logtree import node
 from tests.formats.tinker.test_join import FLAT, NAME, loaded, section, table, talk, trajectory
 from tests.index.support import opened
-from tests.query.samples.test_text_array_texts import ROLLOUTS, TREE, joined_run
+from tests.query.samples.test_joined_texts import ROLLOUTS, TREE, joined_run
 from tests.query.search.support import search
 from tests.thoroughness import amount
 
