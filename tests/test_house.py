@@ -13,15 +13,28 @@ import pytest
 from tools import house_figures
 
 import rolloupe
+from rolloupe.demo import RUNS
 from rolloupe.errors import defect
 from rolloupe.formats import BUILT_IN
 from tests import sleeps
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("anyio", "duckdb", "mcp", "numpy", "obstore", "pyarrow", "starlette", "textual", "uvicorn")
+HEAVY = (
+    "anyio",
+    "duckdb",
+    "mcp",
+    "numpy",
+    "obstore",
+    "pandas",
+    "pyarrow",
+    "sqlite3",
+    "starlette",
+    "textual",
+    "uvicorn",
+)
 
 CONTRACTS = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True))"
-HELP = """
+COMMAND = """
 import contextlib, io, runpy
 sys.argv = {arguments!r}
 with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
@@ -45,11 +58,12 @@ LIGHT = {
         for module in ("record", "record.integrations", "record.logtree", "record.writers.tinker")
     },
     **{
-        f"rolloupe {command} --help": HELP.format(arguments=["rolloupe", *command.split(), "--help"])
+        f"rolloupe {command} --help": COMMAND.format(arguments=["rolloupe", *command.split(), "--help"])
         for command in ("", "view", "tui", "mcp", "demo", "ls", "show", "query", "doctor", "convert")
     },
     "rolloupe.record.writers": "from rolloupe.record.writers import relax, rl_logging_board",
     "writing": WRITING,
+    "rolloupe ls": COMMAND.format(arguments=["rolloupe", "ls", f"{RUNS}/other_formats/relax"]),
     "what is heavy": "import duckdb",
 }
 """Pieces of code that run one after another in one interpreter: what one loads, the next ones have as well."""
@@ -84,10 +98,10 @@ def test_every_room_imports_only_from_the_floors_below() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_what_a_trainer_needs_and_the_help_of_commands_are_light(loaded: dict[str, set[str]]) -> None:
-    *light, writing, heavy = LIGHT
+def test_what_a_trainer_needs_the_help_of_commands_and_a_list_of_runs_are_light(loaded: dict[str, set[str]]) -> None:
+    *light, writing, listing, heavy = LIGHT
     assert {name: loaded[name] for name in light if loaded[name]} == {}
-    assert loaded[writing] == {"numpy"} and loaded[heavy] >= {"duckdb"}
+    assert loaded[writing] == {"numpy"} and loaded[listing] == {"numpy", "pyarrow"} and loaded[heavy] >= {"duckdb"}
 
 
 def test_one_function_words_what_a_defect_of_ours_is() -> None:

@@ -4,7 +4,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from rolloupe.cli.terminal import complain, console_of
@@ -21,18 +21,23 @@ STEP_S = 0.1
 @contextmanager
 def looking() -> Iterator[None]:
     """Show that the search for runs continues, once it takes long."""
-    status = console_of(sys.stderr).status("Looking for runs") if sys.stderr.isatty() else None
-    say = status.start if status else lambda: complain("Looking for runs ...")
-    timer = threading.Timer(PATIENCE_S if status else SILENCE_S, say)
+    shown = ExitStack()
+
+    def show() -> None:
+        if sys.stderr.isatty():
+            shown.enter_context(console_of(sys.stderr).status("Looking for runs"))
+        else:
+            complain("Looking for runs ...")
+
+    timer = threading.Timer(PATIENCE_S if sys.stderr.isatty() else SILENCE_S, show)
     timer.daemon = True
     timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        timer.join()
-        if status:
-            status.stop()
+    with shown:
+        try:
+            yield
+        finally:
+            timer.cancel()
+            timer.join()
 
 
 def wait(runs: "Runs", *, texts: bool = False) -> None:

@@ -21,10 +21,10 @@ from rolloupe import text
 from rolloupe.errors import BadQuery
 from rolloupe.index import OpenRun
 from rolloupe.state import records
-from rolloupe.state.file import MOST_VERSION, NEWEST, StateFile
 from rolloupe.state.run_identity import Identity, identity_of
 
 if TYPE_CHECKING:
+    from rolloupe.state.file import StateFile
     from rolloupe.state.postgres import PostgresState
 
 NAME = "state.sqlite"
@@ -42,7 +42,7 @@ PUT_ITEM = f"""
     DO UPDATE SET value = excluded.value, version = excluded.version, changed_s = excluded.changed_s
 """
 
-OWN = f"version < {MOST_VERSION}"
+OWN = f"version < {records.MOST_VERSION}"
 """Selects the items that this program wrote; a change replaces others of the same name."""
 
 VISIBLE = f"({OWN} AND (person = ? OR (shared = 1 AND ? <> '')))"
@@ -74,6 +74,8 @@ class State:
     def __init__(
         self, folder: Path | str | None = None, *, person: str = "", file: "StateFile | PostgresState | None" = None
     ) -> None:
+        from rolloupe.state.file import StateFile
+
         self.person = person
         self.file = file or StateFile((Path(folder).expanduser() if folder else default_folder()) / NAME)
 
@@ -117,7 +119,7 @@ class State:
                     room = None if room is None else room - ROW_CHARS - len(row[3] or "")
                     if room is not None and room < 0:
                         return ItemPage(row[4], _items(rows), more=True)
-            ((newest,),) = self.file.all(NEWEST)
+            ((newest,),) = self.file.all(records.NEWEST)
             return ItemPage(newest, _items(rows))
 
         return self.file.read(read)
@@ -219,7 +221,7 @@ class State:
             ((count,),) = self.file.all("SELECT count(*) FROM items WHERE person = ?", person)
             if count >= MAX_ITEMS:
                 raise BadQuery(f"{MAX_ITEMS:,} items are already stored: remove some first")
-        ((newest,),) = self.file.all(NEWEST)
+        ((newest,),) = self.file.all(records.NEWEST)
         row = (change.kind, key, change.name, value, newest + 1, time.time(), person, int(change.shared))
         self.file.all(PUT_ITEM, *row)
         item = _item(row)

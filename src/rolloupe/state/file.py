@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 from rolloupe.errors import NotWritable
+from rolloupe.state.records import NEWEST
 from rolloupe.state.run_identity import Owners
 
 T = TypeVar("T")
@@ -49,11 +50,6 @@ ADD_PERSONS = (
 )
 MIGRATIONS = (SCHEMA, ADD_PERSONS, ())
 """For each version of a file's schema, the statements that lead to the current one; 0 is an empty file."""
-
-MOST_VERSION = 2**53
-"""A browser counts exactly up to here. An item with a greater version, or with a text as its version, is foreign."""
-
-NEWEST = f"SELECT coalesce(max(version), 0) FROM items WHERE version < {MOST_VERSION}"
 
 TABLES = {
     "owners": "key, format, name, path", "places": "format, path, key", "prints": "print, key",

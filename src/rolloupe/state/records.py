@@ -21,6 +21,11 @@ TEXTS = {
 }  # fmt: skip
 """The texts of marks, by field: what they are called, and the most characters."""
 
+MOST_VERSION = 2**53
+"""A browser counts exactly up to here. An item with a greater version, or with a text as its version, is foreign."""
+
+NEWEST = f"SELECT coalesce(max(version), 0) FROM items WHERE version < {MOST_VERSION}"
+
 COLOURS = 10
 """The colours of runs are numbered from 1; 0 leaves the choice to the page."""
 
