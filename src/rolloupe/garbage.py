@@ -15,3 +15,11 @@ def gc_paused() -> Iterator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+@contextmanager
+def importing() -> Iterator[None]:
+    """Pause the collector over imports. What they make stays, so the collector never visits it later, either."""
+    with gc_paused():
+        yield
+        gc.freeze()

@@ -224,7 +224,9 @@ if hasattr(os, "nice"):
     os.nice({nice})  # before the imports: requests that a person waits for come first
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path[:] = {path!r}
-from rolloupe.index.execution import main
+from rolloupe.garbage import importing
+with importing():
+    from rolloupe.index.execution import main
 main()
 """
 

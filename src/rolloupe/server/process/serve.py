@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.garbage import gc_paused
+from rolloupe.garbage import importing
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
 from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, base_path_of, bracketed, hosts_of, origins_of
@@ -218,7 +218,7 @@ def opening(
 
     def import_and_open() -> None:
         try:
-            with gc_paused():
+            with importing():
                 from rolloupe.index.execution import keep_pandas_out
 
                 keep_pandas_out()  # before DuckDB is imported
