@@ -55,6 +55,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
   const hasReward =
     layout.placed.length === 0 || reply === null || reply.reward_mean.some((mean) => finite(mean) !== null);
   const excluded = at === null ? 0 : (reply?.reward_excluded[at] ?? 0);
+  if (!session.sample.isFirstDone.value) return <div class={style["pane"]} />;
   return (
     <div class={style["pane"]} onPointerEnter={() => setNear(true)} onFocusCapture={() => setNear(true)}>
       <div class={style["bar"]}>

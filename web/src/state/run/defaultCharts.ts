@@ -53,6 +53,7 @@ export class ChartsStore extends Store {
       const version = this.session.run.now.value?.version ?? "";
       const isWanted =
         this.session.place.now.value.page === "rollouts" &&
+        this.session.sample.isFirstDone.value &&
         (this.session.columns.all.value.length > 0 || this.#isBare()) &&
         ownCharts.value === null &&
         this.session.place.now.value.charts === null;

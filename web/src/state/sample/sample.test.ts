@@ -115,3 +115,19 @@ it("keeps samples of 20 million characters together, and loads older ones again"
     false,
   ]);
 });
+
+it("lets charts wait until the first sample has had time to be painted", async () => {
+  vi.useFakeTimers();
+  const { ask, answers } = waiting<SampleReply>();
+  vi.mocked(api.getSample).mockImplementation(ask);
+  const other = createSession({ ...AT, sample: ID });
+  other.sample.start();
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(other.sample.isFirstDone.value).toBe(false);
+  answers[0]?.give(long(ID));
+  await vi.advanceTimersByTimeAsync(1);
+  expect([other.sample.now.value?.id, other.sample.isFirstDone.value]).toEqual([ID, false]);
+  await vi.advanceTimersByTimeAsync(100);
+  expect(other.sample.isFirstDone.value).toBe(true);
+  vi.useRealTimers();
+});

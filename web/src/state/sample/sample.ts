@@ -16,6 +16,9 @@ interface Loaded {
   version: string;
 }
 
+/** A sample is painted within this time after it has come. */
+const PAINT_MS = 60;
+
 /** At most 40 MB of text: with 15 MB for lists and the page itself, a tab stays below 60 MB. */
 const LIMIT_CHARS = 20_000_000;
 
@@ -54,6 +57,15 @@ export class SampleStore extends Store {
     return this.#failure.value !== null && this.#failure.value.key === keyOf(runId ?? "", id ?? "")
       ? this.#failure.value.error
       : null;
+  });
+
+  /** False until the first sample is painted, or none will come: charts would delay it. */
+  readonly isFirstDone = signal(false);
+
+  readonly #isFirstThere = computed(() => {
+    if (this.now.value !== null || this.error.value !== null || this.session.list.error.value !== null) return true;
+    if (this.session.run.now.value?.splits.length === 0) return true;
+    return this.session.list.now.value !== null && this.session.place.now.value.sample === null;
   });
 
   /** A page of turns, for a sample with too many to send at once. */
@@ -146,6 +158,9 @@ export class SampleStore extends Store {
         this.#replies.clear();
       }
       untracked(() => runId !== null && id !== null && void this.#show(runId, id, false));
+    });
+    this.effect(() => {
+      if (this.#isFirstThere.value) setTimeout(() => (this.isFirstDone.value ||= this.#isFirstThere.peek()), PAINT_MS);
     });
     this.session.blocks.start();
   }
