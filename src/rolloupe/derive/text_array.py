@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 Bytes = NDArray[np.uint8]
@@ -149,6 +148,8 @@ class Sentences(NamedTuple):
 
 def sentences_of(texts: TextArray) -> Sentences:
     """Cut texts into sentences."""
+    import pyarrow.compute as pc  # loads slowly
+
     data, lines = texts.data, texts.data.copy()
     is_stop = (data == ord(".")) | (data == ord("!")) | (data == ord("?"))
     is_stop[:-1] &= data[1:] == ord(" ")

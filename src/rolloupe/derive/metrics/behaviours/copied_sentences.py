@@ -2,7 +2,6 @@
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from rolloupe.derive.base import DerivedMetric, SampleBatch
 from rolloupe.derive.text_array import TextArray, sentences_of
@@ -12,6 +11,8 @@ LONG = 20  # the least length of a copied sentence in characters
 
 
 def _of_batch(batch: SampleBatch) -> Floats:
+    import pyarrow.compute as pc  # loads slowly
+
     rows, prompt_of = batch.prompts
     asked, written = sentences_of(TextArray([row.prompt for row in rows])), batch.sentences
     is_long = np.flatnonzero(asked.chars >= LONG)
