@@ -47,11 +47,15 @@ class File(NamedTuple):
 
 
 class Shell:
-    """The files of the app. In a checkout, each build makes the server read them again."""
+    """The files of the app, each compressed when it is first asked for.
+
+    In a checkout, each build makes the server read them again.
+    """
 
     def __init__(self, base_path: str, places: tuple[Path, ...] = PLACES) -> None:
         self._base_path = base_path
         self._places = places
+        self._bodies: dict[str, bytes] = {}
         self._files: dict[str, File] = {}
         self._built_ns = 0
 
@@ -59,23 +63,27 @@ class Shell:
         """Return the file of this name, or the page for any other address; None for a missing asset."""
         place, built_ns = built(self._places) or (None, -1)
         if built_ns != self._built_ns:
-            self._files = self._read(app_files(place) if place else {"index.html": NOT_BUILT.encode()})
+            self._bodies, self._files = self._read(place), {}
             self._built_ns = built_ns
-        found = self._files.get(path)
-        return found or (None if path.startswith("assets/") else self._files["index.html"])
+        if path not in self._bodies:
+            if path.startswith("assets/"):
+                return None
+            path = "index.html"
+        if path not in self._files:
+            self._files[path] = _file(path, self._bodies[path])
+        return self._files[path]
 
-    def _read(self, bodies: dict[str, bytes]) -> dict[str, File]:
+    def _read(self, place: Path | None) -> dict[str, bytes]:
+        bodies = app_files(place) if place else {"index.html": NOT_BUILT.encode()}
         base = html.escape(f"{self._base_path}/", quote=True)  # relative links and the app's router start from it
-        page = bodies.pop("index.html").decode().replace("<head>", f'<head><base href="{base}">', 1)
-        files = {"index.html": _file(page.encode(), ".html", "no-cache")}
-        for name, body in bodies.items():
-            if not name.endswith(".map"):
-                caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
-                files[name] = _file(body, PurePosixPath(name).suffix, caching)
-        return files
+        page = bodies["index.html"].decode().replace("<head>", f'<head><base href="{base}">', 1)
+        bodies["index.html"] = page.encode()
+        return {name: body for name, body in bodies.items() if not name.endswith(".map")}
 
 
-def _file(body: bytes, suffix: str, caching: str) -> File:
+def _file(name: str, body: bytes) -> File:
+    caching = FOREVER if name.startswith("assets/") else A_DAY if name == "favicon.svg" else "no-cache"
+    suffix = PurePosixPath(name).suffix
     kind = TYPES.get(suffix) or mimetypes.types_map.get(suffix, "application/octet-stream")
     text = kind.startswith("text/") or kind.endswith(("json", "xml"))
     packed = replies.compressed(body) if text else b""

@@ -15,6 +15,7 @@ import threading
 import webbrowser
 from collections.abc import Callable
 from concurrent.futures import Future
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -90,6 +91,10 @@ PATIENCE_S = 1.0
 """The page first shows the runs found within this time, then each other run once it is found."""
 FIRST_LOOK_S = 2.0
 """How long texts, tokens and features wait for the first sample to be shown: indexing them would delay it."""
+SWITCH_S = 0.001
+"""A thread that imports or indexes gives way to a request after this time, at each step of the request; Python's 5 ms
+would add up to tenths of a second until the first sample.
+"""
 CLOSING_S = 0.5
 """Time for the indexers to stop. They rename complete files into place, so stopping them damages nothing."""
 
@@ -236,6 +241,7 @@ def opening(
                 work=index_work, scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
+            prepare()
         except BaseException as error:
             future.set_exception(error)
         else:
@@ -246,6 +252,13 @@ def opening(
     return future
 
 
+def prepare() -> None:
+    """Import what the first list and the first sample need, while the browser still reads the page."""
+    with importing():
+        for name in ("numpy.ma", "pyarrow.compute"):
+            import_module(name)
+
+
 def run(settings: Settings, listener: socket.socket, place: RunPaths, **opens: Any) -> None:
     """Serve until interrupted, from before the application is imported. `opens` are the options of `opening`.
 
@@ -253,6 +266,7 @@ def run(settings: Settings, listener: socket.socket, place: RunPaths, **opens: A
     """
     ending = threading.Event()
     on_signal(ending.set)
+    sys.setswitchinterval(SWITCH_S)
     from rolloupe.server.process.front import Front
     from rolloupe.server.process.uvicorn_server import Server
 
