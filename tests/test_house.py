@@ -64,7 +64,7 @@ LIGHT = {
     },
     "rolloupe.record.writers": "from rolloupe.record.writers import relax, rl_logging_board",
     "writing": WRITING,
-    "the index": "import rolloupe.index, rolloupe.query",
+    "the index": "from rolloupe.index.execution import keep_pandas_out; keep_pandas_out(); import rolloupe.query",
     "rolloupe ls": COMMAND.format(arguments=["rolloupe", "ls", f"{RUNS}/other_formats/relax"]),
     "what is heavy": "import duckdb",
 }
