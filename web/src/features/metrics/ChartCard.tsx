@@ -85,7 +85,7 @@ export function ChartCard({
   isAside = false,
 }: Props) {
   const session = useSession();
-  const current = session.place.field.step.value;
+  const current = session.place.lateStep.value;
   const [frame, setFrame] = useState<Frame | null>(null);
   const asked = askedOf(session, entry.chart);
   const band = bandOf(asked, groups !== null);

@@ -46,11 +46,11 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
     () => overlays.map(({ steps }) => (steps === null ? null : spanned(rewardOf(steps), span))),
     [overlays, span],
   );
-  const hovered = pointed === null ? -1 : (reply?.steps.indexOf(pointed) ?? -1);
-  const at =
-    hovered >= 0 ? hovered : pointed !== null || session.steps.index.value < 0 ? null : session.steps.index.value;
+  const current = session.place.lateStep.value;
+  const step = pointed ?? current;
+  const index = step === null ? -1 : (reply?.steps.indexOf(step) ?? -1);
+  const at = index < 0 ? null : index;
   const split = run?.splits.find(({ name }) => name === session.place.field.split.value);
-  const step = pointed ?? session.place.field.step.value;
   // Evaluations may be graded by metrics alone: then their charts are enough.
   const hasReward =
     layout.placed.length === 0 || reply === null || reply.reward_mean.some((mean) => finite(mean) !== null);
@@ -99,7 +99,7 @@ export function Charts({ isAside = true }: { isAside?: boolean }) {
                 bounds={boundsOf(split?.reward_min, split?.reward_max)}
                 colour={run === null ? 1 : colourOf(run.id)}
                 others={overlays.map(({ item }, i) => ({ curve: others[i] ?? null, colour: colourOf(item.id) }))}
-                current={session.place.field.step.value}
+                current={current}
                 hover={point}
                 isOfStep
               />

@@ -2,6 +2,7 @@
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { format, moved, parse, type Place, START, WHOLE } from "../../lib/address/address";
+import { isSame } from "../../lib/data/same";
 import type { Session } from "../session";
 import { Store } from "../store";
 
@@ -45,12 +46,23 @@ export class PlaceStore extends Store {
   readonly unreadStep = signal("");
 
   /** An address that the page already shows. Setting it takes milliseconds, so it is set after the frame. */
-  #late: string | null = null;
+  #late: { how: "push" | "replace"; address: string } | null = null;
 
   /**
    * The place that links start from. It also lags by a frame: it rewrites all links, and nobody follows a link sooner.
    */
   readonly #linked = signal<Place>(START);
+
+  /** The place that links to samples start from: the same for all samples of a step, so that their links stay. */
+  readonly #around = computed<Place>(() => {
+    const next = { ...this.#linked.value, sample: null };
+    return isSame(next, this.#aroundBefore) ? this.#aroundBefore : (this.#aroundBefore = next);
+  });
+
+  #aroundBefore = START;
+
+  /** The step, a frame late, for what may follow the sample: the charts beside it. */
+  readonly lateStep = computed(() => this.#linked.value.step);
 
   /** True if this session has the address of the page; of several sessions, only one has it. */
   #isAddressed = false;
@@ -74,9 +86,9 @@ export class PlaceStore extends Store {
   /** Set the address now, if it is still due. */
   readonly settle = (): void => {
     if (this.#late === null) return;
-    const address = this.#late;
+    const { how, address } = this.#late;
     this.#late = null;
-    this.#write("replace", address);
+    this.#write(how, address);
     this.#linked.value = this.now.peek();
   };
 
@@ -90,9 +102,9 @@ export class PlaceStore extends Store {
     }
   }
 
-  #settleLater(address: string): void {
+  #settleLater(how: "push" | "replace", address: string): void {
     if (this.#late === null) requestAnimationFrame(() => setTimeout(this.settle));
-    this.#late = address;
+    this.#late = { how: this.#late?.how ?? how, address };
   }
 
   #lastLeaf = { what: "", at: -LEAF_MS };
@@ -104,29 +116,30 @@ export class PlaceStore extends Store {
   go(change: Partial<Place>, how: "push" | "replace" | "late" = "push"): void {
     const next = moved(this.now.peek(), change);
     const address = BASE + format(next);
-    if (address === (this.#late ?? location.pathname + location.search)) how = "replace";
+    if (address === (this.#late?.address ?? location.pathname + location.search)) how = "replace";
     // Browsing through any number of samples is one move: Back leads to its start.
+    const isLeaf = leafed(change) !== "";
     const leaf = how === "push" ? leafed(change) : "";
     const { what, at } = this.#lastLeaf;
     const isSameMove = leaf !== "" && leaf === what && performance.now() - at < LEAF_MS;
     this.#lastLeaf = { what: leaf, at: performance.now() };
-    if (how === "late" || isSameMove) {
-      this.#settleLater(address);
-      this.now.value = next;
-      return;
-    }
-    this.settle();
-    if (how === "push") {
+    const isNew = how === "push" && !isSameMove;
+    if (isNew) {
+      this.settle();
       this.#leaving();
       this.unreadStep.value = "";
     }
-    this.#write(how, address);
+    if (how === "late" || isLeaf) this.#settleLater(isNew ? "push" : "replace", address);
+    else {
+      this.settle();
+      this.#write(how, address);
+    }
     this.now.value = next;
   }
 
   /** The address of a place, for links. */
   href(change: Partial<Place>): string {
-    return BASE + format(moved(this.#linked.value, change));
+    return BASE + format(moved(change.sample ? this.#around.value : this.#linked.value, change));
   }
 
   /** Make a link go there without reloading the page; other keys and buttons remain the browser's. */

@@ -22,13 +22,13 @@ export class OverlaysStore extends Store {
 
   /** The overlaid runs that are open, in the order of choice. */
   readonly runs = computed<readonly RunItem[]>(() =>
-    this.session.place.now.value.over.flatMap((id) => runOf(id) ?? []),
+    this.session.place.field.over.value.flatMap((id) => runOf(id) ?? []),
   );
 
   readonly all = computed<readonly Overlay[]>(() =>
     this.runs.value.map((item) => {
       const steps = this.#loaded.value.get(item.id) ?? null;
-      return { item, steps: steps?.split === this.session.place.now.value.split ? steps : null };
+      return { item, steps: steps?.split === this.session.place.field.split.value ? steps : null };
     }),
   );
 
@@ -40,7 +40,7 @@ export class OverlaysStore extends Store {
 
   start(): void {
     this.effect(() => {
-      const { split } = this.session.place.now.value;
+      const split = this.session.place.field.split.value;
       const items = this.runs.value;
       if (!isVisible.value || split === null) return;
       untracked(() => {

@@ -1,4 +1,7 @@
-/** Loads ahead while no other request is open: the samples next to this one, then the neighbouring steps. */
+/**
+ * Loads ahead while no other request is open: the samples next to this one, then the neighbouring steps. A reader who
+ * goes from step to step gets the next one first.
+ */
 
 import type { Session } from "../session";
 import { untracked } from "@preact/signals";
@@ -14,13 +17,22 @@ const SMALL_CHARS = 200_000;
 
 export function startPrefetch(session: Session): void {
   let round = 0;
+  let last = { run: session.place.now.peek().run, index: -1 };
   session.effect(() => {
     const at = session.place.now.value;
     if (!session.sample.isShown.value || session.list.isBehind.value || !isVisible.value || at.page !== "rollouts")
       return;
     round += 1;
     const thisRound = round;
-    const tasks = [...untracked(() => samplesBeside(session)), ...untracked(() => stepsBeside(session))];
+    const now = { run: at.run, index: session.steps.index.peek() };
+    const isKnown = now.run === last.run && Math.min(now.index, last.index) >= 0;
+    const way = isKnown ? Math.sign(now.index - last.index) : 0;
+    last = now;
+    const tasks = untracked(() => {
+      const samples = samplesBeside(session);
+      const [ahead, behind] = [way || 1, -way || -1].map((by) => stepBeside(session, by)) as [Task[], Task[]];
+      return way === 0 ? [...samples, ...ahead, ...behind] : [...ahead, ...samples, ...behind];
+    });
     // After the frame that shows the sample.
     requestAnimationFrame(() => setTimeout(() => void inTurn(tasks, () => thisRound === round)));
   });
@@ -50,14 +62,12 @@ function samplesBeside(session: Session): Task[] {
   return ids.map((id) => () => session.sample.prefetch(list.scope.run, id));
 }
 
-function stepsBeside(session: Session): Task[] {
+function stepBeside(session: Session, by: number): Task[] {
   const here = session.steps.index.peek();
-  const steps = session.steps.reply.peek()?.steps ?? [];
-  if (here < 0 || session.place.now.peek().extent !== "step") return [];
-  return [steps[here + 1], steps[here - 1]].flatMap((step) => {
-    const of = step === undefined ? null : session.list.scopeAt({ ...session.place.now.peek(), step });
-    return of === null ? [] : [async () => firstOf(session, of)];
-  });
+  const step = session.steps.reply.peek()?.steps[here + by];
+  if (here < 0 || step === undefined || session.place.now.peek().extent !== "step") return [];
+  const of = session.list.scopeAt({ ...session.place.now.peek(), step });
+  return of === null ? [] : [async () => firstOf(session, of)];
 }
 
 async function firstOf(session: Session, of: Scope): Promise<string | null> {

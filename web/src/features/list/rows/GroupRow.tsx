@@ -142,7 +142,7 @@ function Strip({ strip: { name, px, scale }, isFirst, values, here, samples }: S
             key={member}
             data-member={member}
             class={`${member === here ? style["chosen"] : ""} ${background === null ? style["none"] : ""}`}
-            style={background === null ? undefined : { background }}
+            style={background === null ? undefined : { backgroundColor: background }}
             title={view.value.hasTooltips ? `Sample ${member + 1}: ${words} ${exact(value)}` : undefined}
           />
         );

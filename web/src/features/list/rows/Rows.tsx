@@ -8,8 +8,10 @@ import { shownTexts } from "../../../state/browser/previews";
 import { groupPx } from "../../../lib/list/strips";
 import { groupAt, itemAt, type Listing } from "../../../state/list/list";
 import { PAGE } from "../../../state/list/pages";
+import type { Strips } from "../../../state/list/strips";
 import { Failure, Missing } from "../../../ui/layout/EmptyState";
 import { NARROW, useMatch } from "../../../ui/hooks/useMatch";
+import { useAfterPaint } from "../../../ui/hooks/useAfterPaint";
 import { useRows } from "../../../ui/hooks/useRows";
 import { GroupHead } from "./GroupHead";
 import { GroupRow } from "./GroupRow";
@@ -20,8 +22,17 @@ import style from "../List.module.css";
 
 export function Rows() {
   const session = useSession();
-  const list = session.list.now.value;
+  const now = session.list.now.value;
   const error = session.list.error.value;
+  const { list, ...drawn } = useAfterPaint<Omit<Shown, "list"> & { list: Listing | null }>(
+    {
+      list: now,
+      here: session.list.rowHere.value,
+      position: session.list.position.value,
+      strips: session.strips.now.value,
+    },
+    now?.key ?? "",
+  );
   // The error of a filter appears below its field; the list stays as it was.
   if (error !== null && session.list.isBehind.value && error.place !== null && list === null) return <Unread />;
   if (error !== null && session.list.isBehind.value && error.place === null)
@@ -33,7 +44,7 @@ export function Rows() {
       {error !== null && !session.list.isBehind.value && (
         <Missing error={error} again={() => void session.list.reload()} />
       )}
-      <Drawn list={list} />
+      <Drawn list={list} {...drawn} />
     </>
   );
 }
@@ -41,17 +52,24 @@ export function Rows() {
 /** Moving the focus scrolls nothing. */
 const STAY = { preventScroll: true };
 
-function Drawn({ list }: { list: Listing }) {
+/** A list, and the row and the place of the open sample in it. */
+interface Shown {
+  list: Listing;
+  here: number | null;
+  position: number | null;
+  strips: Strips;
+}
+
+function Drawn({ list, here, position, strips }: Shown) {
   const session = useSession();
   const scroller = useRef<HTMLDivElement>(null);
   const rows = useRef<HTMLUListElement>(null);
   const { mode } = list;
   // A list that stays because of an invalid filter is not dimmed.
   const isLoading = session.list.isBehind.value && session.list.error.value === null;
-  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(session.strips.now.value) : SAMPLE_PX;
+  const rowPx = mode === "table" ? ROW_PX : mode === "groups" ? groupPx(strips) : SAMPLE_PX;
   const [abovePx, setAbove] = useState(0);
   const drawn = useRows({ count: list.rows, rowPx, scroller, abovePx });
-  const here = session.list.rowHere.value;
   const isAlone = useMatch(NARROW);
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -113,10 +131,10 @@ function Drawn({ list }: { list: Listing }) {
       data-scroll="list"
       onKeyDown={onKeyDown}
       role="presentation"
-      style={{ "--strip": `${session.strips.now.value.strips[0]?.px ?? 0}px` }}
+      style={{ "--strip": `${strips.strips[0]?.px ?? 0}px` }}
     >
       {columns !== null && <TableHead columns={columns} />}
-      {mode === "groups" && <GroupHead strips={session.strips.now.value} />}
+      {mode === "groups" && <GroupHead strips={strips} />}
       <ul
         ref={rows}
         tabIndex={-1}
@@ -136,9 +154,9 @@ function Drawn({ list }: { list: Listing }) {
                 key={index}
                 {...shared}
                 group={groupAt(list, index)}
-                strips={session.strips.now.value}
+                strips={strips}
                 common={common}
-                at={index === here ? session.list.position.value : null}
+                at={index === here ? position : null}
                 isOfSteps={list.scope.step === null}
               />
             );

@@ -203,7 +203,7 @@ function Value({ name, value, isFirst = false }: { name: string; value: WireNumb
       {session.columns.named(name)?.kind !== "text" && (
         <i
           class={background === null ? style["none"] : undefined}
-          style={background === null ? undefined : { background }}
+          style={background === null ? undefined : { backgroundColor: background }}
         />
       )}
       {!isFirst && (

@@ -162,7 +162,7 @@ function Cell({ name, value }: { name: string; value: WireNumber }) {
   const background = cellColour(session.columns.scale(name), toNumber(value));
   return (
     <span class={isText ? style["text"] : style["number"]} title={exact(value)}>
-      {!isText && background !== null && <i style={{ background }} />}
+      {!isText && background !== null && <i style={{ backgroundColor: background }} />}
       <span data-column={name} class="clip">
         <Text text={name === "ref_response" ? preview(String(value ?? "")).text : valueText(session, name, value)} />
       </span>

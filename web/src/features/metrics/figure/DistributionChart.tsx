@@ -71,7 +71,7 @@ export function DistributionChart({ entry, pointed, point, onDrawn }: Props) {
       map={map}
       most={finite(entry.high)}
       colour={colourOf(run.id)}
-      current={session.place.field.step.value}
+      current={session.place.lateStep.value}
       pointed={pointed}
       point={point}
       open={([from, to], values) =>

@@ -56,7 +56,7 @@ export function Plot(props: Props) {
         bounds={bounds}
         colour={colour}
         others={others}
-        current={session.place.field.step.value}
+        current={session.place.lateStep.value}
         hover={point}
         across={acrossOf(x)}
         pointed={pointed}
