@@ -25,6 +25,7 @@ export function Controls({ layout, views, children }: Props) {
   const asked = pageAsked(session);
   const zoom = zoomOf(asked);
   const x = xOf(asked);
+  const words = (zoom ?? []).map((end) => labelOf(acrossOf(x), end)).join(" to ");
   const over = session.overlays.runs.value;
   const isGrouped = over.length > 0 && groupOf(asked) !== "";
   const settings = (
@@ -33,18 +34,18 @@ export function Controls({ layout, views, children }: Props) {
       <div class={style["x"]} title="The horizontal axis of all charts">
         x
         <XSelect value={x} entries={layout.entries} choose={(text) => session.layout.changeAll({ x: text })} />
+        {zoom !== null && (
+          <button
+            type="button"
+            class={`action ${style["range"]}`}
+            aria-label="Show the whole range"
+            title={`${words}: show the whole range; a double press on a chart does, too`}
+            onClick={() => setOption(session, { zoom: "" })}
+          >
+            <span class="clip">{words}</span> ×
+          </button>
+        )}
       </div>
-      {zoom !== null && (
-        <button
-          type="button"
-          class="action"
-          aria-label="Show the whole range"
-          title="Show the whole range; a double press on a chart does, too"
-          onClick={() => setOption(session, { zoom: "" })}
-        >
-          {`${labelOf(acrossOf(x), zoom[0])} to ${labelOf(acrossOf(x), zoom[1])}`} ×
-        </button>
-      )}
       <div
         class={style["band"]}
         title="Around a mean: standard deviations on either side, or percentiles of the samples"
