@@ -19,9 +19,9 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
-it("tells which charts are near the screen: at once, when one comes near, and all before they are printed", () => {
+it("tells which charts are on the screen at once, when one comes near, and of all before they are printed", () => {
   const told: string[] = [];
-  const [near, far] = [100, 5000].map((top, i) => {
+  const [near, far] = [100, innerHeight + 100].map((top, i) => {
     const element = document.createElement("div");
     element.getBoundingClientRect = () => new DOMRect(0, top, 300, 128);
     const forget = watch(element, (width, isNear) => told.push(`${i} ${width} ${isNear ? "near" : "far"}`));
@@ -36,6 +36,8 @@ it("tells which charts are near the screen: at once, when one comes near, and al
   expect(toldSince()).toEqual(["1 300 near", "1 300 far"]);
   dispatchEvent(new Event("beforeprint"));
   expect(toldSince()).toEqual(["0 300 near", "1 300 near"]);
+  size([{ target: far.element, contentRect: { width: 200 } }]);
+  expect(toldSince(), "one that is known to be near").toEqual(["1 200 near"]);
   size([{ target: near.element, contentRect: { width: 0 } }]);
   expect(toldSince(), "a hidden chart").toEqual(["0 0 far"]);
   near.forget();

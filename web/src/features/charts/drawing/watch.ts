@@ -37,10 +37,10 @@ function started(): [ResizeObserver, IntersectionObserver] {
   const margin = `${MARGIN_PX}px`;
   return [
     new ResizeObserver((entries) => {
-      // Where they are is asked before the first is made: the other observer would tell a frame later.
-      const near = entries.map(({ target }) => isNearScreen(target.getBoundingClientRect()));
+      // Where they are is asked before the first is made. The other observer tells of those near it a frame later.
+      const seen = entries.map(({ target }) => isOnScreen(target.getBoundingClientRect()));
       entries.forEach(({ target, contentRect }, i) =>
-        change(target, { width: Math.round(contentRect.width), isNear: near[i] ?? true }),
+        change(target, { width: Math.round(contentRect.width), ...(seen[i] === true ? { isNear: true } : {}) }),
       );
     }),
     new IntersectionObserver(
@@ -52,4 +52,4 @@ function started(): [ResizeObserver, IntersectionObserver] {
   ];
 }
 
-const isNearScreen = ({ top, bottom }: DOMRect): boolean => bottom > -MARGIN_PX && top < innerHeight + MARGIN_PX;
+const isOnScreen = ({ top, bottom }: DOMRect): boolean => bottom > 0 && top < innerHeight;
