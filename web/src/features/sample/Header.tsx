@@ -85,7 +85,13 @@ export function Header({ reply }: { reply: SampleReply }) {
           </button>
         </span>
         {!isBlind && (
-          <Segments label="View" options={VIEWS} value={view} choose={(next) => session.place.go({ view: next })} />
+          <Segments
+            label="View"
+            options={VIEWS}
+            value={view}
+            choose={(next) => session.place.go({ view: next })}
+            near={(next) => next === "tokens" && session.tokens.prepare()}
+          />
         )}
       </div>
       {!isBlind && <Facts reply={reply} isBrief={view === "tokens"} />}

@@ -41,6 +41,24 @@ it("asks for tokens only while they are shown, and keeps them", async () => {
   expect(api.getTokens).toHaveBeenCalledTimes(2);
 });
 
+it("asks ahead for a person who is about to press, once, and tells of a failure only at the press", async () => {
+  session.tokens.prepare();
+  session.tokens.prepare();
+  await settled();
+  expect([vi.mocked(api.getTokens).mock.calls.length, session.tokens.now.value]).toEqual([1, null]);
+  session.place.go({ view: "tokens" });
+  expect(session.tokens.now.value?.count).toBe(3);
+  session.tokens.prepare();
+  await settled();
+  expect(api.getTokens).toHaveBeenCalledTimes(1);
+  session.place.go({ view: "transcript" });
+  session.tokens.forget();
+  vi.mocked(api.getTokens).mockRejectedValue(new api.ApiError(500, "broken", ""));
+  session.tokens.prepare();
+  await settled();
+  expect(session.tokens.error.value).toBeNull();
+});
+
 it("asks for all pages of tokens, and of turns", async () => {
   const two = { ...page, total: 300_000, count: 262_144 };
   vi.mocked(api.getTokens).mockImplementation(async (_run, _id, { start }) => ({ ...two, start }));

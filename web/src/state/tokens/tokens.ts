@@ -57,6 +57,13 @@ export class TokensStore extends Store {
     return page === "rollouts" && view === "tokens" && this.session.sample.isShown.value;
   });
 
+  /** Load the tokens of the shown sample for a person who is about to ask for them. */
+  prepare(): void {
+    const reply = this.session.sample.now.peek();
+    if (reply !== null && this.#loaded.peek(untracked(() => keyOf(reply))) === undefined)
+      void this.#ask(reply).catch(() => undefined); // the press repeats the request and shows its error
+  }
+
   forget(): void {
     this.#loaded.clear();
     this.#now.value = null;
@@ -82,11 +89,18 @@ export class TokensStore extends Store {
     if (cached !== undefined) this.#now.value = { key, loaded: cached, error: null };
     if (cached?.reply === reply) return;
     try {
-      const loaded = await this.#loaded.renew(key, async () => ({ reply, tokens: await whole(reply) }));
+      const loaded = await this.#ask(reply);
       if (this.#isCurrent(key)) this.#now.value = { key, loaded, error: null };
     } catch (error) {
       if (this.#isCurrent(key)) this.#now.value = { key, loaded: cached ?? null, error: asApiError(error) };
     }
+  }
+
+  async #ask(reply: SampleReply): Promise<Loaded> {
+    return this.#loaded.renew(
+      untracked(() => keyOf(reply)),
+      async () => ({ reply, tokens: await whole(reply) }),
+    );
   }
 
   #isCurrent(key: string): boolean {

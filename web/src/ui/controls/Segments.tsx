@@ -7,9 +7,11 @@ interface Props<T extends string> {
   options: readonly { value: T; label: string; title?: string }[];
   value: T;
   choose: (value: T) => void;
+  /** Called with an option that a person is about to choose. */
+  near?: (value: T) => void;
 }
 
-export function Segments<T extends string>({ label, options, value, choose }: Props<T>) {
+export function Segments<T extends string>({ label, options, value, choose, near }: Props<T>) {
   return (
     <div class={style["segments"]} role="group" aria-label={label}>
       {options.map((option) => (
@@ -19,6 +21,8 @@ export function Segments<T extends string>({ label, options, value, choose }: Pr
           class={`action ${style["segment"]}`}
           aria-pressed={option.value === value}
           title={option.title}
+          onPointerEnter={near && (() => near(option.value))}
+          onFocus={near && (() => near(option.value))}
           onClick={() => choose(option.value)}
         >
           {option.label}
