@@ -74,6 +74,9 @@ def test_sentences_of_the_prompt_are_counted() -> None:
     prompt = "Explain how a bicycle stays upright. Be brief."
     assert value("copied_sentences", "Explain how a bicycle stays upright\nIt does. Be brief.", prompt=prompt) == 1
     assert value("copied_sentences", "It does.", prompt=prompt) == 0
+    asked, other = "Explain how a bicycle stays upright.", "Explain how a boat keeps itself up."
+    batch = SampleBatch([row(asked, prompt=asked), row(other, prompt=asked), row(other, prompt=other)])
+    assert values_of_batch(batch, [METRICS["copied_sentences"]], {})["copied_sentences"].tolist() == [1, 0, 1]
 
 
 def test_each_behaviour_has_words_for_a_sentence() -> None:

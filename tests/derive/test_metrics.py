@@ -4,6 +4,7 @@ import gc
 import math
 import re
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_each_metric_has_a_name_a_label_and_a_way_to_compute_it() -> None:
 
 @given(st.lists(texts, max_size=6))
 def test_a_sample_has_the_same_values_alone_as_among_others(responses: list[str]) -> None:
-    rows = [row(text.clean(one)) for one in responses]
+    rows = [row(text.clean(one), prompt=text.clean(other)) for one, other in pairwise(responses)]
     failures: dict[str, str] = {}
     together = values_of_batch(SampleBatch(rows), METRICS.values(), failures)
     assert failures == {}
@@ -238,6 +239,9 @@ def test_the_language_of_a_response_is_compared_with_that_of_the_question() -> N
     assert [value("other_language", one, prompt=german) for one in (english, german, french)] == [1, 0, 1]
     assert [value("other_language", one, prompt=french) for one in ("4", "", "x = the + 2", "日本")] == [None] * 4
     assert value("other_language", german, prompt="7 + 8?") is None
+    assert value("other_language", english.replace(" ", "\u2003"), prompt=german) == 1
+    batch = SampleBatch([row(german, prompt=prompt) for prompt in (german, english, german)])
+    assert values_of_batch(batch, [METRICS["other_language"]], {})["other_language"].tolist() == [0, 1, 0]
     assert all(len(word.encode()) < 8 for word in FREQUENT), "longer words share their first eight bytes with others"
     assert value("other_language", german, prompt=f"{english}\n{german}", question=len(english)) == 0
 

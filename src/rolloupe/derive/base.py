@@ -153,11 +153,6 @@ def of_rows(value: Callable[[SampleRow], Value]) -> Callable[[SampleBatch], list
     return lambda batch: [value(row) for row in batch.rows]
 
 
-def of_texts(value: Callable[[str, SampleRow], Value]) -> Callable[[SampleBatch], list[Value]]:
-    """Make the `of_batch` of a metric from a function of what the model wrote, and of its row."""
-    return lambda batch: [value(text, row) for text, row in zip(batch.written, batch.rows, strict=True)]
-
-
 def of_blocks(value: Callable[[list[TaggedBlock]], float]) -> Callable[[SampleBatch], list[float]]:
     """Make the `of_batch` of a metric from a function of the blocks of a response; without any, it is 0."""
 

@@ -4,6 +4,7 @@ A language is known by its most frequent words: the end of a text must have at l
 many of any other language. Texts in other languages, formulas and single words have none.
 """
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -49,9 +50,12 @@ def _of_batch(batch: SampleBatch) -> Floats:
     return np.where(is_clear, responses != questions, np.nan)
 
 
+_BLANKS = re.compile(r"[^\S\x00-\x20]")
+
+
 def _languages(texts: Sequence[str]) -> Places:
     """Return the place of the language of each text in `_FREQUENT`; `UNCLEAR` if it is unclear."""
-    joined = TextArray([text.lower().replace("\xa0", " ") for text in texts])
+    joined = TextArray([text if text.isascii() else _BLANKS.sub(" ", text) for text in map(str.lower, texts)])
     data = joined.data.copy()
     data[(data == ord(",")) | (data == ord("."))] = BLANK
     starts = word_starts(padded := data.tobytes() + PAD)

@@ -78,7 +78,7 @@ def _write(path: Path, records: kind.SegmentSource) -> kind.DerivedMeta:
     failures: dict[str, str] = {}
     values: dict[str, Floats] = {}
     if stale:
-        lots = kind.cut_rows(rows, lambda row: len(row.response), BATCH_CHARS, BATCH_ROWS)
+        lots = kind.cut_rows(rows, lambda row: max(len(row.prompt), len(row.response)), BATCH_CHARS, BATCH_ROWS)
         batches = [values_of_batch(SampleBatch(lot), stale, failures) for lot in kind.until(records.ended, lots)]
         fine = (metric.name for metric in stale if metric.name not in failures)
         values = {name: np.concatenate([batch[name] for batch in batches]) for name in fine}

@@ -8,7 +8,7 @@ from rolloupe.tokens import Floats
 
 _LEAST = 4
 _ASCII = r"(?-i:\b[A-Z]{4,}\b)"
-_OTHERS = Matcher(r"(?-i:[^\P{Lu}A-Z]{4,})")  # of other alphabets, where \b says nothing
+_OTHERS = Matcher(r"(?-i:[^\P{Lu}A-Z\x{10000}-\x{10FFFF}]{4,})")  # of other alphabets, where \b says nothing
 _OF_WORDS = np.array([chr(code).isalnum() or code == ord("_") for code in range(128)] + [False] * 128)
 """Whether each byte belongs to a word, as \b has it."""
 
