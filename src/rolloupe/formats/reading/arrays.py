@@ -1,24 +1,23 @@
 """Cuts long arrays of numbers out of a line and reads them separately.
 
 Nearly all of a line with per-token arrays is digits, and turning them into Python floats takes nearly all the time of a
-scan. The result equals decoding the whole line, with arrays in place of lists: every array is checked, and a doubtful
-line is decoded whole. A mark replaces each array that looks like a member. If the decoded object holds that mark
-under that key, the array was a member of the line itself, the last of its name; else it was a member of an inner object
-or a piece of a text.
+scan. The result equals decoding the whole line, with arrays in place of lists: msgspec checks the line and finds its
+members, and a doubtful line is decoded whole. Numbers replace the words that msgspec does not know, such as NaN, until
+the members are found. Halves of surrogate pairs and bytes that are not UTF-8 are replaced as `line_reader` does.
 """
 
 import contextlib
 import json
 import math
-import re
 import secrets
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 
+from rolloupe.formats.reading.line_reader import replace_lone_surrogates
 from rolloupe.tokens import Floats
 
 MIN_LINE_BYTES = 2**15
@@ -26,21 +25,14 @@ MIN_LINE_BYTES = 2**15
 MAX_ARRAY_BYTES = 4 * 2**20
 """Longer arrays are decoded with their line: simdjson keeps the memory that it allocates."""
 MIN_ARRAY_BYTES = 2**10
-MAX_LOOKS = 2_000
-"""The most brackets to examine in a line: a text may be full of them."""
 PATIENCE = 3
 """After this many long lines in a row without an array, a scan stops looking for arrays."""
-MAX_KEY_BYTES = 200
-_MARK = secrets.token_hex(16)
-"""Marks the place of an array. No file contains it, because it is newer than the file."""
 _FAILURES = (ValueError, TypeError, RuntimeError)
 """Exceptions that reading anything but numbers may raise."""
 _FIRST = frozenset(b"-0123456789NntfI")
-_key = re.compile(rb'"([^"\\\x00-\x1f]+)"[ \t\r]*:[ \t\r]*\Z')
 _decode = msgspec.json.Decoder().decode
-_check = msgspec.json.Decoder(msgspec.Raw).decode
-"""Checks JSON without building values."""
-_COMMA = b", "
+_members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_COMMA, _OPEN = b", ", b"["[0]
 _NAN = np.array(math.nan)
 
 
@@ -61,12 +53,7 @@ _WORDS = [
 "19e307" are invalid."""
 
 
-class Cut(NamedTuple):
-    """The place of an array in a line, including its brackets, and its key."""
-
-    key: str
-    start: int
-    stop: int
+_UNKNOWN = [word for word in _WORDS if word.name in (b"NaN", b"Infinity")]
 
 
 class Cutter:
@@ -83,8 +70,6 @@ class Cutter:
         self._parse = parse
         self._may_cut = may_cut
         self._is_length = is_length
-        self._left: set[str] = set()
-        """Keys of arrays that were not members of their lines: they are not cut again."""
         self._wordy: set[str] = set()
         """Keys of arrays that had words among their numbers."""
         self._misses = 0
@@ -93,73 +78,59 @@ class Cutter:
     def parse(self, data: bytes) -> dict[str, Any]:
         """Decode a line. Raises the same errors as decoding it whole."""
         if len(data) >= MIN_LINE_BYTES and self._misses < PATIENCE:
-            cuts = list(self._cuts(data))
-            self._misses = 0 if cuts else self._misses + 1
-            if cuts and (record := self._parsed(data, cuts)) is not None:
+            with contextlib.suppress(Exception):  # decoding it whole raises the accurate error
+                record = self._parsed(data)
+                is_cut = any(isinstance(value, np.ndarray) for value in record.values())
+                self._misses = 0 if is_cut else self._misses + 1
                 return record
         return self._parse(data)
 
-    def _parsed(self, data: bytes, cuts: list[Cut]) -> dict[str, Any] | None:
-        """Decode a line around its arrays; None in case of doubt."""
+    def read(self, key: str, member: msgspec.Raw, *, is_hidden: bool = False) -> Any:
+        """Decode a member of a line, in which digits may replace words."""
+        data = bytes(memoryview(member))
+        is_array = MIN_ARRAY_BYTES <= len(data) <= MAX_ARRAY_BYTES and data[0] == _OPEN and data[1] in _FIRST
+        if is_array and self._may_cut(key) and data.find(b"]") == len(data) - 1:
+            values = self._values(key, data, is_hidden=is_hidden)
+            if values is not None:
+                return values
+        data = _shown(data) if is_hidden else data
         try:
-            pieces, at = [], 0
-            for number, cut in enumerate(cuts):  # a mark in place of each array
-                pieces += [data[at : cut.start], f'"{_MARK}{number}"'.encode()]
-                at = cut.stop
-            record = self._parse(b"".join([*pieces, data[at:]]))
-        except Exception:  # decoding it whole raises the accurate error
-            return None
-        elsewhere = [cut.key for number, cut in enumerate(cuts) if record.get(cut.key) != f"{_MARK}{number}"]
-        self._left.update(elsewhere)
-        if elsewhere:
-            return None
-        for cut in cuts:
-            values = self._values(data, cut)
-            if values is None:
-                return None
-            record[cut.key] = values
-        return record
+            return _decode(data)
+        except (msgspec.DecodeError, ValueError, RecursionError):
+            return self._parse(b'{"":%b}' % data)[""]
 
-    def _cuts(self, data: bytes) -> Iterator[Cut]:
-        start, stop = -1, 0
-        for _ in range(MAX_LOOKS):
-            start = data.find(b"[", start + 1)
-            if start < 0:
-                return
-            if stop <= start:  # otherwise, the previous search located it
-                stop = data.find(b"]", start) + 1
-                if not stop:
-                    return
-            if not MIN_ARRAY_BYTES <= stop - start <= MAX_ARRAY_BYTES or data[start + 1] not in _FIRST:
-                continue
-            match = _key.search(data, max(0, start - MAX_KEY_BYTES), start)
-            key = match[1].decode("utf-8", "replace") if match else ""
-            if key and key not in self._left and self._may_cut(key):
-                yield Cut(key, start, stop)
-                start = stop
+    def _parsed(self, data: bytes) -> dict[str, Any]:
+        """Decode a line member by member. Raises any exception in case of doubt."""
+        try:
+            return {key: self.read(key, member) for key, member in _members(data).items()}
+        except msgspec.DecodeError:
+            data = replace_lone_surrogates(data.decode("utf-8", "replace")).encode()
+            for word in _UNKNOWN:
+                data = data.replace(word.name, word.digits) if word.name[:1] in data else data
+        read = ((key, self.read(key, member, is_hidden=True)) for key, member in _members(data).items())
+        return {_shown(key.encode()).decode(): value for key, value in read}
 
-    def _values(self, line: bytes, cut: Cut) -> Floats | list[Any] | None:
-        """Read a flat array of a line: as float64, shape (T,), or as a list if it holds anything else."""
-        if count := _repetitions(line, cut):
-            first = line[cut.start : line.find(_COMMA, cut.start)] + b"]"
-            element = self._values(first, Cut(cut.key, 0, len(first)))
+    def _values(self, key: str, data: bytes, *, is_hidden: bool) -> Floats | list[Any] | None:
+        """Read a flat array: as float64, shape (T,), or as a list if it holds anything else."""
+        if count := _repetitions(data):
+            element = self._values(key, data[: data.find(_COMMA)] + b"]", is_hidden=is_hidden)
             return np.repeat(element, count) if isinstance(element, np.ndarray) else element and element * count
-        if self._is_length(cut.key) and (count := _length(line, cut)):
+        if not is_hidden and self._is_length(key) and b'"' not in data:
+            count = 1 + int(np.count_nonzero(np.frombuffer(data, np.uint8) == _COMMA[0]))
             return np.ndarray((count,), buffer=_NAN, strides=(0,))
-        if cut.key not in self._wordy:  # looking for words takes a tenth of the time of reading
+        if key not in self._wordy and not is_hidden:  # looking for words takes a tenth of the time of reading
             with contextlib.suppress(*_FAILURES):
-                return self.read_numbers(memoryview(line)[cut.start : cut.stop])
-        data = line[cut.start : cut.stop]
-        words = [word for word in _WORDS if word.name[0] in data]
+                return self.read_numbers(data)
+        words = [word for word in _WORDS if word.name[0] in data or (is_hidden and word in _UNKNOWN)]
         if words:
-            self._wordy.add(cut.key)
+            self._wordy.add(key)
         digits = data
         for word in words:
             digits = digits.replace(word.name, word.digits)
         try:
             values = self.read_numbers(digits).copy()
         except _FAILURES:
-            return _elements(data)
+            return None if is_hidden else _elements(data)
         for word in words:  # as `tokens.read_floats` reads the list
             number = float(word.digits)
             values[values == number] = word.value
@@ -167,31 +138,26 @@ class Cutter:
         return values
 
 
-def _repetitions(line: bytes, cut: Cut) -> int:
+def _shown(data: bytes) -> bytes:
+    """Return data with words instead of their digits."""
+    for word in _UNKNOWN:
+        data = data.replace(word.digits, word.name)
+    return data
+
+
+def _repetitions(data: bytes) -> int:
     """Return the length of an array whose elements are all equal, such as an advantage; 0 for any other."""
-    comma = line.find(_COMMA, cut.start, cut.stop)
+    comma = data.find(_COMMA)
     if comma < 0:
         return 0
-    unit = _COMMA + line[cut.start + 1 : comma]
-    further, left = divmod(cut.stop - 1 - comma, len(unit))
-    if left or not line.startswith(unit, comma) or not line.startswith(unit, cut.stop - 1 - len(unit)):
+    unit = _COMMA + data[1:comma]
+    further, left = divmod(len(data) - 1 - comma, len(unit))
+    if left or not data.startswith(unit, comma) or not data.startswith(unit, len(data) - 1 - len(unit)):
         return 0
-    return 1 + further if line[comma : cut.stop - 1] == unit * further else 0
+    return 1 + further if b"," not in unit[1:] and data[comma:-1] == unit * further else 0
 
 
-def _length(line: bytes, cut: Cut) -> int:
-    """Return the length of a flat array of numbers; 0 in case of doubt. Checking is quicker than reading."""
-    if line.find(b'"', cut.start, cut.stop) >= 0:
-        return 0
-    try:
-        _check(memoryview(line)[cut.start : cut.stop])
-    except (msgspec.DecodeError, ValueError, RecursionError):
-        return 0
-    characters = np.frombuffer(line, np.uint8, cut.stop - cut.start, cut.start)
-    return 1 + int(np.count_nonzero(characters == _COMMA[0]))
-
-
-def _reader() -> Callable[[bytes | memoryview], Floats]:
+def _reader() -> Callable[[bytes], Floats]:
     """Return a reader of flat arrays of numbers. It is not thread-safe, and raises for anything else in an array."""
     try:
         import simdjson
@@ -200,7 +166,7 @@ def _reader() -> Callable[[bytes | memoryview], Floats]:
         return lambda data: np.frombuffer(array("d", decode(data)))
     parser = simdjson.Parser()
 
-    def read(data: bytes | memoryview) -> Floats:
+    def read(data: bytes) -> Floats:
         parsed = parser.parse(data)
         assert isinstance(parsed, simdjson.Array)
         return np.frombuffer(parsed.as_buffer(of_type="d"))
