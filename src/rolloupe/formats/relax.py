@@ -9,12 +9,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, repeat
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from msgspec.structs import replace
 
 from rolloupe.formats.base import Format
 from rolloupe.formats.generic.keys import Roles, candidates, keep_by_keys, roles_of
+from rolloupe.formats.reading import record_blocks as blocks
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.files import (
@@ -30,18 +31,7 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
-from rolloupe.formats.reading.record_blocks import (
-    FLAGS,
-    INTEGERS,
-    NULLS,
-    NUMBERS,
-    TEXTS,
-    RecordBlock,
-    are_exact,
-    first_of,
-    group_names,
-    in_order,
-)
+from rolloupe.formats.reading.record_blocks import FLAGS, INTEGERS, NULLS, NUMBERS, TEXTS, RecordBlock
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
@@ -180,41 +170,36 @@ class RelaxLines(JsonlFormat):
 
     def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
         """See `JsonlFormat`: `row` for records whose texts are texts and whose rewards are numbers."""
-        has_texts = block.types("prompt") == block.types("response") == TEXTS
+        asked = blocks.prompts_in(block, "prompt")
         has_numbers = block.types("reward") <= NUMBERS | FLAGS and block.types("rollout_id") <= INTEGERS | NULLS
-        if not (has_texts and has_numbers) or "metrics" in block.keys or _has_more(block.keys):
+        is_usual = block.types("response") == TEXTS and has_numbers and "metrics" not in block.keys
+        if asked is None or not is_usual or _has_more(block.keys):
             return None
-        prompts, places = block.columns["prompt"], block.starts
+        places = block.starts
         groups, indices, datasets = map(block.names, ("group_index", "sample_index", "dataset"))
         ordinals, statuses = block.read("sample_index", parsers.integer), block.read("status", parsers.status)
         of_counts = {name: [key for key in keys if key in block.keys] for name, keys in _COUNTS.items()}
-        counts = {name: first_of([*map(block.counts, keys)]) for name, keys in of_counts.items() if keys}
+        counts = {name: blocks.first_of([*map(block.counts, keys)]) for name, keys in of_counts.items() if keys}
         if None in counts.get("prompt_tokens", (None,)):
             sizes = (counts.get(name, repeat(None, block.count)) for name in _COUNTS)
             counts["prompt_tokens"] = [*map(_prompt_tokens, *sizes)]
         others = {name: block.read(key, read) for name, (key, read) in _READERS.items() if key in block.keys}
-        fields = {
+        fields: dict[str, Sequence[Any]] = {
             "split": [_split(source, dataset) for dataset in datasets],
             "step": block.read("rollout_id", lambda step: (source.step or 0) if step is None else step),
-            "group": group_names(groups, prompts),
+            **blocks.fields_of(block, asked, "response", groups, statuses),
             "index": [str(at) if name is None else name for name, at in zip(indices, places, strict=True)],
             "reward": block.numbers("reward"),
             "advantage": block.numbers("advantage"),
-            "status": [status for status, _ in statuses],
-            "status_raw": [word for _, word in statuses],
-            "prompt": prompts,
-            "response": block.columns["response"],
             "ordinal": [at if number is None else number for number, at in zip(ordinals, places, strict=True)],
-            "start": places,
-            "length": block.lengths,
             "has_series": [bool(source.depends)] * block.count,
         }
-        metrics = in_order(
+        metrics = blocks.in_order(
             (key, block.numbers(key))
             for key in block.keys
             if key not in _PLACED and key not in ("reward", "dataset") and not block.types(key) <= TEXTS | NULLS
         )
-        if not all(map(are_exact, (fields["step"], *metrics.values()))):
+        if not all(map(blocks.are_exact, (fields["step"], *metrics.values()))):
             return None
         return SampleColumns(count=block.count, fields=fields | counts | others, metrics=metrics, tags={})
 

@@ -15,11 +15,25 @@ import numpy as np
 
 from rolloupe import text, tokens
 from rolloupe.formats.generic import row_tokens, rows
+from rolloupe.formats.generic.keys import candidates
+from rolloupe.formats.generic.row_columns import lists_of_tokens, sample_columns
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import counted, stem
 from rolloupe.formats.reading.peek import first_looks
+from rolloupe.formats.reading.record_blocks import NESTED, TEXTS, RecordBlock, completed, first_of, rows_of
 from rolloupe.formats.reading.records import Record, References
-from rolloupe.model import Location, Locator, RunInfo, RunPart, Sample, SampleRow, Source, TokenSeries
+from rolloupe.model import (
+    Location,
+    Locator,
+    RunInfo,
+    RunPart,
+    Sample,
+    SampleColumns,
+    SampleRow,
+    Source,
+    TokenSeries,
+    Turn,
+)
 
 PAD_TOKEN = "<PAD>"  # noqa: S105
 """The board's default padding token, which precedes prompts and follows responses."""
@@ -29,6 +43,7 @@ TEXT_CHARS = parsers.MAX_TAG_CHARS
 OWN_ARRAYS = ("logprobs", "ref_logprobs", "values", "token_rewards")
 ARRAYS = (*OWN_ARRAYS, "entropy", "advantages", "returns", *tokens.MASKS)
 NUMBERS = ("ref_reward", "valid_reward", "ref_valid_reward")
+_OF_REFERENCES = (*NUMBERS, "ref_response", "ref_response_chars")
 
 _REQUIRED = {"prompt", "response", "reward", "step"}
 _TELLING = {"response_tokens", "ref_response", "ref_logprobs", "values", "token_rewards", *NUMBERS}
@@ -75,24 +90,29 @@ class RLLoggingBoard(rows.LineRows):
     def row(self, source: Source, record: Record, start: int, length: int) -> SampleRow:
         record = _unpadded(record)
         row = super().row(source, record, start, length)
-        row.index = f"{_file_stem(source.path)}:{start}"
-        arrays = _arrays(row_tokens.row_tokens(record))
-        if row.response_tokens is None:
-            lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
-            row.response_tokens = max((length for length in lengths if length is not None), default=None)
-        row.metrics |= _metrics(record, row.reward, arrays.derived)
-        references = self.references(record)
-        beginnings = {"label": references.label, "ref_response": "".join(map(text.verbatim, references.turns))}
-        row.tags |= {name: shown for name, words in beginnings.items() if (shown := text.one_line(words[:TEXT_CHARS]))}
-        series = {**arrays.shown, **arrays.cut()}
-        row.series = tokens.facts_of({name: series[name] for name in series if name not in tokens.MASKS})
-        row.has_series = False
+        _complete(row, source, record, row_tokens.row_tokens(record), self.references(record).label)
         return row
 
+    def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
+        padded = [key for key in ("prompt", "response") if block.types(key) == TEXTS]
+        block = block.with_columns(
+            {key: [words.replace(PAD_TOKEN, "") for words in block.columns[key]] for key in padded}
+        )
+        named, lists = candidates(block.keys), lists_of_tokens(self, block) or [{}] * block.count
+        found, labels = [*map(row_tokens.row_tokens, lists)], named.of("label")
+        is_plain = NESTED not in map(block.types, labels) and {*labels}.isdisjoint(named.of("short", "weak_response"))
+        samples = sample_columns(self, source, block, found) if is_plain else None
+        if samples is None:
+            return None
+        read = [key for key in _OF_REFERENCES if key in block.keys]
+        texts = first_of([block.columns[key] for key in labels]) if labels else [None] * block.count
+        rows = rows_of(samples)
+        for row, own, label, members, *values in zip(rows, lists, texts, found, *map(block.values, read), strict=True):
+            _complete(row, source, own | dict(zip(read, values, strict=True)), members, parsers.as_text(label))
+        return completed(samples, rows, "index", "response_tokens", "series", "has_series")
+
     def references(self, record: Record) -> References:
-        reference = record.get("ref_response")
-        unpadded = reference.replace(PAD_TOKEN, "") if isinstance(reference, str) else reference
-        return super().references(record)._replace(turns=parsers.response_turns(unpadded))
+        return super().references(record)._replace(turns=_reference_turns(record))
 
     def sample(self, record: Record, row: SampleRow, locator: Locator) -> Sample:
         stored = self.own_record(record, row)
@@ -112,6 +132,26 @@ class RLLoggingBoard(rows.LineRows):
         if own.get("step") is None:
             sample.notes.append(f"no step in the record: listed under step {row.step}")
         return sample
+
+
+def _reference_turns(record: Record) -> list[Turn]:
+    reference = record.get("ref_response")
+    return parsers.response_turns(reference.replace(PAD_TOKEN, "") if isinstance(reference, str) else reference)
+
+
+def _complete(row: SampleRow, source: Source, record: Record, found: row_tokens.RowTokens, label: str) -> None:
+    """Add to a row what only the board has; `found` are its tokens."""
+    row.index = f"{_file_stem(source.path)}:{row.start}"
+    arrays = _arrays(found) if found.arrays else Arrays(0, {}, {})
+    if row.response_tokens is None:
+        lengths = (tokens.length(tokens.inner(record.get(key))) for key in OWN_ARRAYS)
+        row.response_tokens = max((length for length in lengths if length is not None), default=None)
+    row.metrics |= _metrics(record, row.reward, arrays.derived)
+    beginnings = {"label": label, "ref_response": "".join(map(text.verbatim, _reference_turns(record)))}
+    row.tags |= {name: shown for name, words in beginnings.items() if (shown := text.one_line(words[:TEXT_CHARS]))}
+    series = {**arrays.shown, **arrays.cut()}
+    row.series = tokens.facts_of({name: series[name] for name in series if name not in tokens.MASKS})
+    row.has_series = False
 
 
 @lru_cache(maxsize=1000)

@@ -12,7 +12,7 @@ import pytest
 
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.rows import LineRows
-from rolloupe.formats.reading import jsonl
+from rolloupe.formats.reading import arrays, jsonl
 from rolloupe.formats.reading.record_blocks import PATIENCE, BlockReader, RecordBlock
 from rolloupe.formats.relax import RelaxLines
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
@@ -29,13 +29,17 @@ ODD = [
     None, True, False, 0, 1, -1, 0.5, -0.0, 3.0, 1e300, 2**53, 2**53 + 1, -(2**60), 10**25, 10**250, "", "1", "0.5",
     "correct", "train", "eval", "test", "x" * 300, "[1,2]", CHAT, json.loads(CHAT), " [", "User: a\nAssistant: b",
     [1, 2], [0.5], [], {}, {"a": 1}, {"score": 1.0}, [["a"]], math.nan, math.inf, "\ud800", "é", "length",
-    "stop", "\n\nx",
+    "stop", "\n\nx", [None, 1], ["a", "b"], [True, 0], [{"logprob": -1.0, "token": "a"}], {"content": [{"logprob": 1}]},
+    [[0.5, 1], [1, 2]], "<PAD>a<PAD>", [{"role": "user"}], [{"role": "user", "content": ""}, 1], {"part": 1, "row": 0},
+    {"facts": {"kl": [2, 1.0, 0.5, 0, 0, 1, 1]}}, {"a": 2**60, "b": 0.5}, {"acc": True, "x": "y"}, ["<PAD>"],
 ]  # fmt: skip
 KEYS = """error is_completed truncated finish_reason status split is_eval uid id env task metrics tokens logprobs
     loss_mask entropy advantages discarded label answer group_id prompt_id epoch global_step r t g acc correct
     is_correct reward_1 reward_2 completion_0 completion_1 question model note kl None Reward data_source length
     request_id gts choices top_logprobs score reasoning phase dataset agent_turns trace_id prompt_length total_length
-    prompt_tokens completion_tokens""".split()
+    prompt_tokens completion_tokens response_tokens ref_logprobs values token_rewards token_ids response_ids
+    prompt_ids logps labels attention_mask ref_response ref_reward valid_reward ref_response_chars series tags uneven
+    launch turns index group tools messages""".split()
 KEYS += ["", 'a"b', "a\\b", "a\nb"]
 
 
@@ -44,9 +48,12 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.kind = self.random.choice(["relax", "verl", "generic"])
-        self.prompt = ""
+        self.kind = self.random.choice(["relax", "verl", "generic", "rl_logging_board"])
+        self.prompt: Any = ""
+        self.is_chat, self.end = self.random.random() < 0.3, self.random.choice([b"\n", b"\n", b"\r\n"])
         names = self.random.sample(KEYS, self.random.choice([0, 0, 1, 2, 3, 5]))
+        self.last = self.random.choice(["<PAD>", ".<PAD>"])
+        self.is_aligned = self.random.random() < 0.5
         self.more = {name: self.values() for name in names}
         self.oddity = self.random.choice([0, 0, 0.01, 0.05, 0.3])
 
@@ -65,12 +72,24 @@ class Writer:
                 lambda: odd,
                 lambda: self.random.choice([None, "a_0_1", 3]),
                 lambda: self.random.choice([None, {"a": 1}]),
+                self.array,
+                lambda: self.random.choice([self.array(), None, []]),
+                lambda: [self.random.choice(["a", "<PAD>", "b "]) for _ in range(self.random.randrange(4))],
+                lambda: [self.random.randrange(3) for _ in range(4)],
+                lambda: {"part": 1, "facts": {"logprobs": [3, self.random.random(), 1.0, 0, 0, 1, 1], "kl": [1] * 7}},
+                lambda: {name: self.random.random() for name in self.random.sample(["acc", "kl", "x"], 2)},
             ]
         )
+
+    def array(self) -> list[float]:
+        return [self.random.gauss(0, 1) for _ in range(self.random.choice([1, 3, 3, 3, 80]))]
 
     def record(self, number: int) -> dict[str, Any]:
         if number % 4 == 0:
             self.prompt = self.text()
+            if self.is_chat:
+                said = [{"role": role, "content": self.text(3)} for role in ("system", "user", "assistant", "user")]
+                self.prompt = self.random.choice([said[1:2], said[:2], said])
         reward = self.random.choice([self.random.random(), 1, 0.0])
         record: dict[str, Any]
         if self.kind == "relax":
@@ -81,6 +100,14 @@ class Writer:
             }  # fmt: skip
         elif self.kind == "verl":
             record = {"input": self.prompt, "output": self.text(), "gts": "4", "score": reward, "step": number // 16}
+        elif self.kind == "rl_logging_board":
+            padded = self.prompt if self.is_chat else f"<PAD>{self.prompt}"
+            record = {"prompt": padded, "response": self.text() + self.last, "reward": reward, "step": number // 16}
+            if self.is_aligned:
+                count = self.random.randrange(1, 90)
+                names = ("logprobs", "ref_logprobs", "values", "token_rewards")
+                record |= {name: [self.random.gauss(0, 1) for _ in range(count)] for name in names}
+                record["response_tokens"] = [*["a"] * count, "<PAD>"]
         else:
             record = {"step": number // 16, "prompt": self.prompt, "completion": self.text(), "reward": reward}
         record |= {name: value() for name, value in self.more.items()}
@@ -109,7 +136,7 @@ class Writer:
 
     def contents(self) -> bytes:
         lines = [self.line(number) for number in range(self.random.choice([1, 5, 40, 120]))]
-        return b"\n".join(lines) + self.random.choice([b"\n", b"\n", b""])
+        return self.end.join(lines) + self.random.choice([self.end, self.end, b""])
 
 
 def row_by_row(run: RunInfo, source: Source, start: int, stop: int, patch: pytest.MonkeyPatch) -> parts.Scan:
@@ -148,6 +175,8 @@ def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytes
     writer = Writer(seed)
     data, path = writer.contents(), tmp_path / f"{seed}.jsonl"
     path.write_bytes(data)
+    monkeypatch.setattr(arrays, "MIN_ARRAY_BYTES", writer.random.choice([2, 2**10]))
+    monkeypatch.setattr(arrays, "MIN_LINE_BYTES", writer.random.choice([2, 2**15]))
     monkeypatch.setattr(jsonl, "BLOCK_BYTES", writer.random.choice([300, 2_000, 8_000, 2**20]))
     split = writer.random.choice([None, "train", "eval" if writer.kind == "relax" else "eval/x"])
     inner = [writer.random.randrange(len(data) + 1) for _ in range(writer.random.choice([0, 0, 1, 3]))]
@@ -156,13 +185,17 @@ def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytes
     path.unlink()
 
 
-@each("kind", ["relax", "verl", "generic"])
-def test_usual_lines_are_read_as_columns(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@each("is_chat", [False, True])
+@each("kind", ["relax", "verl", "generic", "rl_logging_board"])
+def test_usual_lines_are_read_as_columns(
+    kind: str, is_chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     writer = next(own for seed in range(1_000) if (own := Writer(seed)).kind == kind)
-    writer.oddity, writer.more, path = 0.0, {"kl": lambda: 0.5}, tmp_path / f"{kind}.jsonl"
-    path.write_bytes(b"".join(writer.line(number) + b"\n" for number in range(100)))
+    writer.oddity, writer.more, path = 0.0, {"kl": lambda: 0.5, "logprobs": lambda: [0.5]}, tmp_path / f"{kind}.jsonl"
+    writer.is_chat, writer.last = is_chat, ".<PAD>"
+    path.write_bytes(b"".join(writer.line(number) + b"\r\n" for number in range(100)))
     found: list[SampleColumns | None] = []
-    for reader in (RelaxLines, Verl, LineRows):
+    for reader in (RelaxLines, Verl, LineRows, RLLoggingBoard):
         columns = reader.columns
 
         def noted(*asked: Any, columns: Callable[..., SampleColumns | None] = columns) -> SampleColumns | None:
@@ -189,10 +222,12 @@ def test_a_scan_gives_up_on_lines_that_do_not_fit(tmp_path: Path, monkeypatch: p
 
 
 def test_a_format_that_reads_records_in_its_own_way_has_no_columns_of_another() -> None:
-    own = "prompt, response, reward and step of RLLoggingBoard hold padding, which only its own `row` knows"
-    assert issubclass(RLLoggingBoard, LineRows), own
-    assert not jsonl.has_columns(RLLoggingBoard)
-    assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl)))
+    class Padded(LineRows):
+        def row(self, source: Source, record: dict[str, Any], start: int, length: int) -> SampleRow:
+            return super().row(source, record, start, length)
+
+    assert not jsonl.has_columns(Padded)
+    assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl, RLLoggingBoard)))
 
 
 def test_rows_that_wait_hold_no_messages() -> None:

@@ -1,32 +1,38 @@
 """Rows under usual names, many at once: `NamedRows.row` for blocks of records that all have the same roles.
 
 A role depends on names and on the kinds of values, and little on the values themselves. Where a value may decide, the
-values of a block are compared; if they disagree, or if rows need anything but texts, numbers and flags, the block is
-read row by row.
+values of a block are compared; if they disagree, the block is read row by row. Of lists, rows need messages as prompts,
+and tokens.
 """
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
+
+from msgspec.json import decode
 
 from rolloupe import text
 from rolloupe.formats.generic.keys import NamedKeys, Roles, candidates, is_verdict, split_of
-from rolloupe.formats.generic.row_tokens import token_members
-from rolloupe.formats.generic.shapes import members_by_number
+from rolloupe.formats.generic.row_tokens import RowTokens, extent_of, row_tokens, token_members
+from rolloupe.formats.generic.shapes import has_own_answer, members_by_number
+from rolloupe.formats.reading import arrays
+from rolloupe.formats.reading import record_blocks as blocks
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import stem
+from rolloupe.formats.reading.line_reader import parse
 from rolloupe.formats.reading.record_blocks import (
     FLAGS,
     INTEGERS,
+    NESTED,
     NULLS,
     NUMBERS,
     TEXTS,
+    Asked,
+    Raw,
     RecordBlock,
-    are_exact,
-    changes,
-    group_names,
-    in_order,
 )
+from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleColumns, Source, Status
 
 if TYPE_CHECKING:
@@ -40,6 +46,10 @@ _INTEGERS = ("step", "weak_step", "short")
 _SCALARS = TEXTS | FLAGS | NUMBERS | NULLS
 _NEVER = ("choices", "is_completed")
 """Members that decide more than a role."""
+_OF_ONE = {b"[" + bytes((first,)) for first in b"-0123456789tf]"} | {b"nu"}
+_NO_LIST = ("error", "discarded", "uid")
+_OF_LIST = {"advantage", "label"}
+"""Roles that no list has, or that rows do not use."""
 
 
 def group_of_uid(uid: object) -> str | None:
@@ -48,11 +58,28 @@ def group_of_uid(uid: object) -> str | None:
     return parsers.name(match["group"]) if match else None
 
 
-def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> SampleColumns | None:
-    """Return the samples of a block of records; None if `row` may treat some of them in another way than the first."""
-    named = candidates(block.keys)
-    if not _is_plain(block, named):
+def lists_of_tokens(reader: "NamedRows", block: RecordBlock) -> list[Record]:
+    """Return the lists of each record that may hold its tokens; empty for records without any."""
+    keys = [key for key, _ in token_members(block.keys) if block.types(key) == NESTED]
+    read = arrays.Cutter(parse, reader.may_cut, reader.needs_length).read
+    are_long = [length >= arrays.MIN_LINE_BYTES for length in block.lengths]  # others are decoded whole
+    pairs = ((key, zip(block.columns[key], are_long, strict=True)) for key in keys)
+    columns = [[read(key, value) if is_long else decode(value) for value, is_long in pair] for key, pair in pairs]
+    return [dict(zip(keys, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def sample_columns(
+    reader: "NamedRows", source: Source, whole: RecordBlock, found: Sequence[RowTokens] = ()
+) -> SampleColumns | None:
+    """Return the samples of a block of records; None if `row` may treat some of them in another way than the first.
+
+    `found` are the tokens of the records, if they are known.
+    """
+    named = candidates(whole.keys)
+    flat = _without_lists(whole, named)
+    if flat is None or not _is_plain(flat[0], named):
         return None
+    block, asked = flat
     doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])
     roles = reader.known_roles(block.first)._replace(**doubts)
     prompt, response, score, step = roles.prompt, roles.response, roles.score, roles.step
@@ -64,37 +91,35 @@ def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> S
     if not is_usual or (step is not None and block.types(step) != INTEGERS):
         return None
     prompts, responses = block.columns[prompt], block.columns[response]
+    if reader.divides and not (all(responses) and has_own_answer(block.first)):
+        lists = (whole.columns[key] for key in whole.keys if whole.types(key) == NESTED and key not in asked)
+        if any(bytes(memoryview(value)[:2]) not in _OF_ONE for value in chain.from_iterable(lists)):
+            return None
     metrics, tags = _rest(block, roles)
     steps = [source.step or 0] * block.count if step is None else block.columns[step]
     groups = block.read("uid", group_of_uid) if roles.group is None else block.names(roles.group)
     may_be_weak = None in groups and bool(named.of("weak_group"))
-    if not all(map(are_exact, (steps, *metrics.values()))) or (may_be_weak and not all(prompts)):
+    if not all(map(blocks.are_exact, (steps, *metrics.values()))) or (may_be_weak and not all(prompts)):
         return None
     may_differ = source.split in (None, "train") and (roles.step is not None or source.step is not None)
     split, place = source.split or "train", stem(source.name)
     key = roles.split if may_differ else None
     evals = block.read(key, lambda value: roles.evaluation({key: value}) if key else "")
-    statuses = _statuses(block, roles)
     fields: dict[str, Sequence[Any]] = {
         "split": [found or split for found in evals],
         "step": steps,
-        "group": group_names(groups, prompts),
         "index": [f"{place}:{start}" for start in block.starts],
         "reward": block.numbers(score),
-        "status": [status for status, _ in statuses],
-        "status_raw": [word for _, word in statuses],
-        "prompt": prompts,
-        "response": responses,
-        "ordinal": block.starts,
-        "start": block.starts,
-        "length": block.lengths,
+        **blocks.fields_of(block, asked.get(prompt, (prompts, {})), response, groups, _statuses(block, roles)),
     }
-    if any(prompt.startswith(text.ROLE_STARTS) for prompt in changes(prompts)):
+    if any(prompt.startswith(text.ROLE_STARTS) for prompt in blocks.changes(prompts)):
         fields["turns"] = [*map(text.bare_answers, responses, prompts)]
     if roles.advantage:
         fields["advantage"] = block.numbers(roles.advantage)
     for what, key in roles.counts.items():
         fields[f"{what}_tokens"] = block.counts(key)
+    if found := found or [*map(row_tokens, lists_of_tokens(reader, whole))]:
+        _add_tokens(fields, found, reader.pad)
     if roles.env:
         fields["env"] = [name or "" for name in block.names(roles.env)]
     if "env" in tags:
@@ -107,6 +132,40 @@ def sample_columns(reader: "NamedRows", source: Source, block: RecordBlock) -> S
     return SampleColumns(count=block.count, fields=fields, metrics=metrics, tags=tags)
 
 
+def _is_object(value: Raw) -> bool:
+    return memoryview(value)[:1] == b"{"
+
+
+def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, dict[str, Asked]] | None:
+    """Return a block with texts in place of messages, and nulls in place of other lists; None if `row` needs these.
+
+    With it, the prompts that are messages.
+    """
+    columns: dict[str, Sequence[Any]] = {}
+    asked: dict[str, Asked] = {}
+    for key in [key for key in block.keys if block.types(key) == NESTED]:
+        roles = {role for role, keys in named.by_role.items() if key in keys}
+        if roles == {"prompt"} and (found := blocks.prompts_in(block, key)):
+            asked[key], columns[key] = found, found[0]
+        elif roles <= _OF_LIST and key not in _NO_LIST and not any(map(_is_object, block.columns[key])):
+            columns[key] = [None] * block.count
+        else:
+            return None
+    is_plain = not asked or "id" not in block.keys  # which names the group of messages
+    return (block.with_columns(columns), asked) if is_plain else None
+
+
+def _add_tokens(fields: dict[str, Sequence[Any]], found: Sequence[RowTokens], pad: str) -> None:
+    """Add what the tokens of each record say."""
+    nothing = [None] * len(found)
+    prompts, responses = ([*fields.get(f"{what}_tokens", nothing)] for what in ("prompt", "response"))
+    for place, tokens in enumerate(found):
+        if responses[place] is None and len(tokens.pieces):
+            _, prompts[place], responses[place] = extent_of(tokens, prompts[place], pad)
+    fields |= {"prompt_tokens": prompts, "response_tokens": responses}
+    fields["has_series"] = [tokens.has_series for tokens in found]
+
+
 def _is_plain(block: RecordBlock, named: NamedKeys) -> bool:
     """Whether all records of a block have the roles of the first, and hold nothing but texts, numbers, flags, nulls."""
     keys = block.keys
@@ -116,7 +175,8 @@ def _is_plain(block: RecordBlock, named: NamedKeys) -> bool:
         return False
     if members_by_number(keys) or not {*_NEVER}.isdisjoint(keys) or candidates(keys[::-1]) != named:
         return False  # the order of the keys, which may differ, decides
-    if any(block.types(key) >= TEXTS for key, _ in token_members(keys)):
+    members = token_members(keys)
+    if any(block.types(key) >= TEXTS for key, _ in members) or token_members(keys[::-1]) != members:
         return False
     counted = {key: ("counts",) for keys_of in named.counts.values() for key in keys_of}
     roles_of: dict[str, tuple[str, ...]] = {}
@@ -158,8 +218,8 @@ def _rest(block: RecordBlock, roles: Roles) -> tuple[Mapping[str, Sequence[Any]]
     """Sample metrics and tags: see `Roles.rest`."""
     with_role = {*roles[:9], *roles.counts.values(), roles.advantage, "uid"}
     left = [key for key in block.keys if key not in with_role and (key != "discarded" or block.types(key) != TEXTS)]
-    metrics = in_order((key, block.numbers(key)) for key in left if not block.types(key) <= TEXTS | NULLS)
-    tags = in_order((key, block.read(key, parsers.tag)) for key in left if block.types(key) >= TEXTS)
+    metrics = blocks.in_order((key, block.numbers(key)) for key in left if not block.types(key) <= TEXTS | NULLS)
+    tags = blocks.in_order((key, block.read(key, parsers.tag)) for key in left if block.types(key) >= TEXTS)
     return metrics, tags
 
 

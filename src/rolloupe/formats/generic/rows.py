@@ -43,6 +43,8 @@ class NamedRows(RecordFormat):
     """True if a list of rewards always has one for each token, even if the record lacks their number."""
     cuts_arrays: ClassVar[bool] = True
     """False if lists of numbers may have other uses than token series and extra fields: see `may_cut`."""
+    divides: ClassVar[bool] = False
+    """True if a record may hold several samples."""
 
     def roles(self, record: Record) -> Roles:
         """Return the keys that the format knows; `known_roles` fills the other roles."""
@@ -236,6 +238,7 @@ class AnyRows(NamedRows):
 
     name = "generic"
     title = "rows with text and a score"
+    divides = True
 
     def prepared(self, run: RunInfo, record: Record) -> Record:
         """See `RecordFormat`: the one sample in a record, or a record with its samples. Raises `Unusable`."""

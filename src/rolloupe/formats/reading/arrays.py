@@ -7,7 +7,6 @@ the members are found. Halves of surrogate pairs and bytes that are not UTF-8 ar
 """
 
 import contextlib
-import json
 import math
 import secrets
 from array import array
@@ -89,10 +88,9 @@ class Cutter:
         """Decode a member of a line, in which digits may replace words."""
         data = bytes(memoryview(member))
         is_array = MIN_ARRAY_BYTES <= len(data) <= MAX_ARRAY_BYTES and data[0] == _OPEN and data[1] in _FIRST
-        if is_array and self._may_cut(key) and data.find(b"]") == len(data) - 1:
-            values = self._values(key, data, is_hidden=is_hidden)
-            if values is not None:
-                return values
+        is_cut = is_array and self._may_cut(key) and data.find(b"]") == len(data) - 1
+        if is_cut and (values := self._values(key, data, is_hidden=is_hidden)) is not None:
+            return values
         data = _shown(data) if is_hidden else data
         try:
             return _decode(data)
@@ -110,11 +108,11 @@ class Cutter:
         read = ((key, self.read(key, member, is_hidden=True)) for key, member in _members(data).items())
         return {_shown(key.encode()).decode(): value for key, value in read}
 
-    def _values(self, key: str, data: bytes, *, is_hidden: bool) -> Floats | list[Any] | None:
-        """Read a flat array: as float64, shape (T,), or as a list if it holds anything else."""
+    def _values(self, key: str, data: bytes, *, is_hidden: bool) -> Floats | None:
+        """Read a flat array as float64, shape (T,); None if it holds anything else, or an integer beyond a float."""
         if count := _repetitions(data):
             element = self._values(key, data[: data.find(_COMMA)] + b"]", is_hidden=is_hidden)
-            return np.repeat(element, count) if isinstance(element, np.ndarray) else element and element * count
+            return None if element is None else np.repeat(element, count)
         if not is_hidden and self._is_length(key) and b'"' not in data:
             count = 1 + int(np.count_nonzero(np.frombuffer(data, np.uint8) == _COMMA[0]))
             return np.ndarray((count,), buffer=_NAN, strides=(0,))
@@ -130,7 +128,7 @@ class Cutter:
         try:
             values = self.read_numbers(digits).copy()
         except _FAILURES:
-            return None if is_hidden else _elements(data)
+            return None
         for word in words:  # as `tokens.read_floats` reads the list
             number = float(word.digits)
             values[values == number] = word.value
@@ -172,14 +170,3 @@ def _reader() -> Callable[[bytes], Floats]:
         return np.frombuffer(parsed.as_buffer(of_type="d"))
 
     return read
-
-
-def _elements(data: bytes) -> list[Any] | None:
-    """Read an array with integers too large for a float; None for anything else."""
-    if b'"' in data:
-        return None
-    for decode in (_decode, json.loads):
-        with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
-            elements: list[Any] = decode(data)
-            return elements
-    return None

@@ -24,6 +24,8 @@ from rolloupe.storage import expect, file_state
 from rolloupe.tokens import SampleTokens
 
 RAW_BUFFER_BYTES = 2**13
+MOST_MEAN_BYTES = 2**16
+"""Longer lines are no slower one by one: nearly all of them is text or arrays."""
 AFTER_BYTES = 2**16
 """A line that begins in a range usually ends within this many bytes after it."""
 EDGES = (b"\n", b"\0")
@@ -133,7 +135,7 @@ class JsonlFormat(RecordFormat):
             while at < stop and misses < PATIENCE:
                 file.seek(at)
                 size = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
-                if not size:
+                if not size or size > MOST_MEAN_BYTES * whole.count(b"\n", 0, size):
                     return
                 samples = None
                 with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one

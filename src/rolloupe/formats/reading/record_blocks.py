@@ -4,8 +4,10 @@ A block of lines decodes into records of one type, which is learned from the lin
 for each of its lines what `line_reader.parse` returns for it; where that is in doubt, it returns None.
 """
 
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import accumulate, chain, compress
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -14,6 +16,7 @@ from msgspec.structs import astuple
 
 from rolloupe.formats.reading import value_parsers
 from rolloupe.formats.reading.records import Record
+from rolloupe.model import SampleColumns, SampleRow
 
 BLOCK_BYTES = 2**20
 """What is done once for a block takes as long as reading a hundred kilobytes."""
@@ -24,8 +27,10 @@ Scalar = bool | int | float | str | None
 Raw = msgspec.Raw
 Types = frozenset[type]
 INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
+NESTED: Types = frozenset((Raw,))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE = b"{}"
+_DIGITS = frozenset(b"0123456789")
 _NESTED = b"{[n"
 _LOOKED = 64
 """If half of so many texts repeat others, each different text of a column is read once."""
@@ -65,6 +70,18 @@ class RecordBlock:
         if key not in self._types:
             self._types[key] = frozenset(map(type, self.columns[key]))
         return self._types[key]
+
+    def with_columns(self, columns: Mapping[str, Sequence[Any]]) -> "RecordBlock":
+        """The block with other values in these columns."""
+        return RecordBlock({**self.columns, **columns}, self.starts, self.lengths)
+
+    def values(self, key: str) -> Sequence[Any]:
+        """The values in a column, objects and lists decoded: those that follow their like, once."""
+        if self.types(key) != NESTED:
+            return self.columns[key]
+        begun = [*map(operator.ne, self.columns[key], (None, *self.columns[key]))]
+        decoded = [msgspec.json.decode(value) for value in compress(self.columns[key], begun)]
+        return [decoded[at - 1] for at in accumulate(begun)]
 
     def read(self, key: str | None, read: Callable[[Any], T]) -> Sequence[T]:
         """The values of a column, each read by a function that depends on the value alone; a missing one has nulls."""
@@ -113,7 +130,9 @@ class BlockReader:
         ends = [start - 1 for start in starts[1:]]
         del starts[-1]
         # No object goes on in a line that begins with a brace if the line before it ends with one.
-        if any(whole[start] != _OPEN for start in starts) or any(whole[end - 1] != _CLOSE for end in ends):
+        if any(whole[start] != _OPEN for start in starts) or any(
+            whole[end - 1] != _CLOSE and whole[end - 2 : end] != b"}\r" for end in ends
+        ):
             return None
         data = memoryview(whole)[:stop]
         records = self._records(data) if self._decode else None
@@ -127,7 +146,8 @@ class BlockReader:
         nested = [value for key in self._keys if Raw in block.types(key) for value in columns[key]]
         if any(memoryview(value)[0] not in _NESTED for value in nested):
             return None
-        has_large = nested and any(whole[at : at + _MANY_DIGITS].isdigit() for at in range(0, stop, _MANY_DIGITS))
+        pieces = range(0, stop, _MANY_DIGITS) if nested else ()
+        has_large = any(whole[at] in _DIGITS and whole[at : at + _MANY_DIGITS].isdigit() for at in pieces)
         return None if has_large else block
 
     def _records(self, data: memoryview) -> list[Any] | None:
@@ -198,6 +218,62 @@ def group_names(names: Sequence[str | None], prompts: Sequence[str]) -> Sequence
             last, made = prompt, value_parsers.digest(prompt)
         found.append(made if name is None else name)
     return found
+
+
+Asked = tuple[Sequence[str], Mapping[str, Sequence[int]]]
+
+
+def prompts_in(block: RecordBlock, key: str) -> Asked | None:
+    """Return the prompts in a column as texts, and of lists of messages where their questions begin, as a field.
+
+    None if some prompts are neither texts nor messages.
+    """
+    if block.types(key) == TEXTS:
+        return block.columns[key], {}
+    chats = block.values(key) if block.types(key) == NESTED else [None]
+    if not all(value_parsers.is_messages(chat) and chat[0].keys() >= {"role", "content"} for chat in chats):
+        return None
+    shown = {id(chat): (value_parsers.joined(chat), value_parsers.question_at(chat)) for chat in chats}
+    prompts, questions = zip(*(shown[id(chat)] for chat in chats), strict=True)
+    return prompts, {"question": questions}
+
+
+def fields_of(
+    block: RecordBlock, asked: Asked, response: str, groups: Sequence[str | None], statuses: Sequence[tuple[str, str]]
+) -> dict[str, Sequence[Any]]:
+    """Return the fields that samples of all formats have."""
+    return {
+        "group": group_names(groups, asked[0]),
+        "status": [status for status, _ in statuses],
+        "status_raw": [word for _, word in statuses],
+        "prompt": asked[0],
+        "response": block.columns[response],
+        "ordinal": block.starts,
+        "start": block.starts,
+        "length": block.lengths,
+        **asked[1],
+    }
+
+
+def rows_of(samples: SampleColumns) -> list[SampleRow]:
+    """Return samples as rows, whose metrics and tags may be changed."""
+    rows = [SampleRow(**{name: values[at] for name, values in samples.fields.items()}) for at in range(samples.count)]
+    for at, row in enumerate(rows):
+        row.metrics = {name: value for name, values in samples.metrics.items() if (value := values[at]) is not None}
+        row.tags = {name: value for name, values in samples.tags.items() if (value := values[at]) is not None}
+    return rows
+
+
+def completed(samples: SampleColumns, rows: Sequence[SampleRow], *names: str) -> SampleColumns | None:
+    """Return samples with some fields, all metrics and all tags of their rows."""
+    fields = {**samples.fields, **{name: [getattr(row, name) for row in rows] for name in names}}
+    metrics, tags = _by_name([row.metrics for row in rows]), _by_name([row.tags for row in rows])
+    are_usual = all(map(are_exact, metrics.values()))
+    return SampleColumns(count=samples.count, fields=fields, metrics=metrics, tags=tags) if are_usual else None
+
+
+def _by_name(rows: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
+    return {name: [row.get(name) for row in rows] for name in dict.fromkeys(chain.from_iterable(rows))}
 
 
 def in_order(columns: Iterable[tuple[str, Sequence[T | None]]]) -> dict[str, Sequence[T | None]]:
