@@ -12,7 +12,7 @@ import pytest
 
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.rows import LineRows
-from rolloupe.formats.reading import arrays, jsonl
+from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.record_blocks import PATIENCE, BlockReader, RecordBlock
 from rolloupe.formats.relax import RelaxLines
 from rolloupe.formats.rl_logging_board import RLLoggingBoard
@@ -175,8 +175,6 @@ def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytes
     writer = Writer(seed)
     data, path = writer.contents(), tmp_path / f"{seed}.jsonl"
     path.write_bytes(data)
-    monkeypatch.setattr(arrays, "MIN_ARRAY_BYTES", writer.random.choice([2, 2**10]))
-    monkeypatch.setattr(arrays, "MIN_LINE_BYTES", writer.random.choice([2, 2**15]))
     monkeypatch.setattr(jsonl, "BLOCK_BYTES", writer.random.choice([300, 2_000, 8_000, 2**20]))
     split = writer.random.choice([None, "train", "eval" if writer.kind == "relax" else "eval/x"])
     inner = [writer.random.randrange(len(data) + 1) for _ in range(writer.random.choice([0, 0, 1, 3]))]

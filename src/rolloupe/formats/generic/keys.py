@@ -235,7 +235,7 @@ class Roles(NamedTuple):
             elif type(value) is dict and is_of_rewards(key):
                 metrics |= parsers.reward(value).metrics
         inner = record.get("metrics")
-        return (parsers.numbers(inner) | metrics if inner else metrics), tags
+        return (parsers.numbers(inner) | metrics if isinstance(inner, dict) else metrics), tags
 
     def shows(self, key: str, value: object, row: SampleRow) -> bool:
         """Whether a member appears outside the extra fields."""
