@@ -21,17 +21,7 @@ from rolloupe.formats.reading import record_blocks as blocks
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.reading.line_reader import parse
-from rolloupe.formats.reading.record_blocks import (
-    FLAGS,
-    INTEGERS,
-    NESTED,
-    NULLS,
-    NUMBERS,
-    TEXTS,
-    Asked,
-    Raw,
-    RecordBlock,
-)
+from rolloupe.formats.reading.record_blocks import FLAGS, INTEGERS, NESTED, NULLS, NUMBERS, TEXTS, Asked, RecordBlock
 from rolloupe.formats.reading.records import Record
 from rolloupe.model import SampleColumns, Source, Status
 
@@ -132,10 +122,6 @@ def sample_columns(
     return SampleColumns(count=block.count, fields=fields, metrics=metrics, tags=tags)
 
 
-def _is_object(value: Raw) -> bool:
-    return memoryview(value)[:1] == b"{"
-
-
 def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, dict[str, Asked]] | None:
     """Return a block with texts in place of messages, and nulls in place of other lists; None if `row` needs these.
 
@@ -145,9 +131,10 @@ def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, d
     asked: dict[str, Asked] = {}
     for key in [key for key in block.keys if block.types(key) == NESTED]:
         roles = {role for role, keys in named.by_role.items() if key in keys}
+        begins = {bytes(memoryview(value)[:1]) for value in block.columns[key]}
         if roles == {"prompt"} and (found := blocks.prompts_in(block, key)):
             asked[key], columns[key] = found, found[0]
-        elif roles <= _OF_LIST and key not in _NO_LIST and not any(map(_is_object, block.columns[key])):
+        elif roles <= _OF_LIST and key not in _NO_LIST and b"{" not in begins:
             columns[key] = [None] * block.count
         else:
             return None
