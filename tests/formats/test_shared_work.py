@@ -115,6 +115,15 @@ def test_halves_of_surrogate_pairs_in_printed_objects_and_cells_become_replaceme
     assert value_of(r'["\ud800"]') == ["\ufffd"] == value_of(r"['\ud800']")
 
 
+def test_printed_objects_with_many_keys_that_share_a_hash_are_not_read() -> None:
+    texts, numbers = ({f"k{n}": n for n in range(2_000)}, {n * (2**61 - 1): n for n in range(2_000)})
+    assert parse(repr(texts).encode()) == texts
+    assert parse(repr(dict.fromkeys([*numbers][:5], 1)).encode()) == {str(n): 1 for n in [*numbers][:5]}
+    for hostile in (numbers, {"a": {*numbers}}, {"a": [{"b": numbers}]}):
+        with pytest.raises(Unusable):
+            parse(repr(hostile).encode())
+
+
 def test_a_defect_at_one_row_of_a_document_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(record: dict[str, object], _named: Fields) -> list[dict[str, object]]:
         if record.get("response") == "bad":

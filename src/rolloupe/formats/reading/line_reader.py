@@ -10,7 +10,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple
 
@@ -38,6 +38,8 @@ MAX_LFS_POINTER_BYTES = 1024
 """Git LFS never writes a pointer of 1,024 bytes or more."""
 MAX_PRINTED_CHARS, MAX_PRINTED_DEPTH = 2**20, 100
 """Longer or deeper objects in the form that Python prints are not read."""
+MAX_PRINTED_KEYS = 1_000
+"""No more keys than this may be other than texts: multiples of 2**61 - 1 have one hash, and take time by the square."""
 MOST_LOOKS = 8
 """How often each byte of a torn line may be parsed in search of whole objects."""
 FREE_LOOKS = 2**16
@@ -284,11 +286,19 @@ def _printed(text: str) -> Any:
     if len(text) > MAX_PRINTED_CHARS or deepest > MAX_PRINTED_DEPTH:
         return None
     try:
-        value = ast.literal_eval(text.strip())
+        tree = ast.parse(text.strip(), mode="eval")
+        keys = (key for node in ast.walk(tree) if isinstance(node, (ast.Dict, ast.Set)) for key in _keys_of(node))
+        if sum(type(getattr(key, "value", None)) is not str for key in keys) > MAX_PRINTED_KEYS:
+            return None
+        value = ast.literal_eval(tree)
         is_plain = isinstance(value, (dict, list))
         return json.loads(replace_lone_surrogates(json.dumps(value))) if is_plain else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
+
+
+def _keys_of(node: ast.Dict | ast.Set) -> Sequence[ast.expr | None]:
+    return node.keys if isinstance(node, ast.Dict) else node.elts
 
 
 class LinePieces(NamedTuple):
