@@ -208,7 +208,7 @@ def table_of(samples: SampleColumns, source: str) -> pa.Table:
             beyond = largest if column.type == "short" else None
             bounded = [value if value is None or -largest <= value <= largest else beyond for value in own]
             columns[column.stored] = pa.array(bounded, kind)
-    arrays = {metric_column(name): pa.array(values, pa.float64()) for name, values in samples.metrics.items()}
+    arrays = {metric_column(name): values for name, values in samples.metrics.items()}
     arrays |= {tag_column(name): pa.array(values, pa.string()) for name, values in samples.tags.items()}
     return pa.Table.from_arrays([*columns.values(), *arrays.values()], names=[*columns, *arrays])
 

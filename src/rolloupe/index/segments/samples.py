@@ -10,6 +10,8 @@ from itertools import chain, repeat
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+import pyarrow as pa
 from msgspec.structs import astuple
 
 from rolloupe import text
@@ -64,10 +66,9 @@ def columns_of(pieces: Sequence[Sequence[SampleRow] | SampleColumns]) -> tuple[S
         for name in SampleRow.__struct_fields__
         if any(name in part.fields for part in parts)
     }
-    metrics, tags = (
-        {name: _joined(getattr(part, kind).get(name, repeat(None, part.count)) for part in parts) for name in own}
-        for kind, own in (("metrics", names.metrics), ("tags", names.tags))
-    )
+    tags = {name: _joined(part.tags.get(name, repeat(None, part.count)) for part in parts) for name in names.tags}
+    # one metric after another: lists of all their values would take twice the memory
+    metrics = {name: _numbers_of(_joined(_values(piece, name) for piece in pieces)) for name in names.metrics}
     return SampleColumns(count=sum(part.count for part in parts), fields=fields, metrics=metrics, tags=tags), names
 
 
@@ -75,13 +76,24 @@ def _joined(values: Iterable[Iterable[Any]]) -> list[Any]:
     return [*chain.from_iterable(values)]
 
 
+def _values(piece: Sequence[SampleRow] | SampleColumns, metric: str) -> Iterable[float | None]:
+    if isinstance(piece, SampleColumns):
+        return piece.metrics.get(metric, repeat(None, piece.count))
+    return [row.metrics.get(metric) for row in piece]
+
+
+def _numbers_of(values: list[float | None]) -> pa.Array:
+    """Numbers as an array that has NaN in the place of nulls, so that NumPy reads it where it is."""
+    column, numbers = pa.array(values, pa.float64()), np.array(values, np.float64)
+    return pa.Array.from_buffers(pa.float64(), len(column), [column.buffers()[0], pa.py_buffer(numbers)])
+
+
 def _of_rows(rows: Sequence[SampleRow], names: Names) -> SampleColumns:
     fields = dict(zip(SampleRow.__struct_fields__, zip(*map(astuple, rows), strict=True), strict=True))
     del fields["metrics"], fields["tags"]
-    found = ({name for row in rows for name in row.metrics}, {name for row in rows for name in row.tags})
-    metrics = {name: [row.metrics.get(name) for row in rows] for name in names.metrics if name in found[0]}
-    tags = {name: [row.tags.get(name) for row in rows] for name in names.tags if name in found[1]}
-    return SampleColumns(count=len(rows), fields=fields, metrics=metrics, tags=tags)
+    found = {name for row in rows for name in row.tags}
+    tags = {name: [row.tags.get(name) for row in rows] for name in names.tags if name in found}
+    return SampleColumns(count=len(rows), fields=fields, metrics={}, tags=tags)
 
 
 _READ = ("prompt", "question", "response", "group", "index", "length", "reward")

@@ -256,7 +256,7 @@ class _Numbers:
             for name, own in given.items()
             if own is not None
         }
-        self.metrics = {name: np.array(values, np.float64) for name, values in samples.metrics.items()}
+        self.metrics = {name: np.frombuffer(values.buffers()[1]) for name, values in samples.metrics.items()}
         self.launches = self.fields.get("launch", [0] * count)
         self.discarded = self.fields.get("discarded", [""] * count)
         self.series: Sequence[dict[str, SeriesFacts]] = self.fields.get("series", ())
