@@ -629,6 +629,6 @@ class SampleColumns(Struct, kw_only=True):
     count: int
     fields: Mapping[str, Sequence[Any]]
     """By field of `SampleRow`, without metrics and tags; a field that is missing has its default in every sample."""
-    metrics: Mapping[str, Sequence[float | None]]
-    """Each has a value in some sample."""
+    metrics: Mapping[str, Any]
+    """Each has a value in some sample. The index joins lists to Arrow arrays, which have NaN in the place of nulls."""
     tags: Mapping[str, Sequence[str | None]]

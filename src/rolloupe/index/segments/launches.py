@@ -77,7 +77,8 @@ def _names(samples: SampleColumns) -> Callable[[int, int], list[bytes]]:
     """A function of a range of samples: their names in their file, with the epoch, which may repeat them; none if some
     have no name.
     """
-    fields, epochs = samples.fields, samples.metrics.get("epoch")
+    fields = samples.fields
+    epochs = samples.metrics["epoch"].to_pylist() if "epoch" in samples.metrics else None
     groups, indices, starts = fields["group"], fields["index"], fields["start"]
     uids = fields.get("uid", [""] * samples.count)
 

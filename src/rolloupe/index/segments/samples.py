@@ -78,7 +78,7 @@ def _joined(values: Iterable[Iterable[Any]]) -> list[Any]:
 
 def _values(piece: Sequence[SampleRow] | SampleColumns, metric: str) -> Iterable[float | None]:
     if isinstance(piece, SampleColumns):
-        return piece.metrics.get(metric, repeat(None, piece.count))
+        return piece.metrics[metric] if metric in piece.metrics else repeat(None, piece.count)
     return [row.metrics.get(metric) for row in piece]
 
 
