@@ -10,7 +10,7 @@ import math
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from io import BufferedReader
 from typing import Any, BinaryIO, NamedTuple
 
@@ -287,18 +287,16 @@ def _printed(text: str) -> Any:
         return None
     try:
         tree = ast.parse(text.strip(), mode="eval")
-        keys = (key for node in ast.walk(tree) if isinstance(node, (ast.Dict, ast.Set)) for key in _keys_of(node))
-        if sum(type(getattr(key, "value", None)) is not str for key in keys) > MAX_PRINTED_KEYS:
+        nodes = [*ast.walk(tree)]
+        keys = [key for node in nodes if isinstance(node, ast.Dict) for key in node.keys]
+        others = sum(type(getattr(key, "value", None)) is not str for key in keys)
+        if others > MAX_PRINTED_KEYS or any(isinstance(node, ast.Set) for node in nodes):  # JSON has no sets
             return None
         value = ast.literal_eval(tree)
         is_plain = isinstance(value, (dict, list))
         return json.loads(replace_lone_surrogates(json.dumps(value))) if is_plain else None
     except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
         return None
-
-
-def _keys_of(node: ast.Dict | ast.Set) -> Sequence[ast.expr | None]:
-    return node.keys if isinstance(node, ast.Dict) else node.elts
 
 
 class LinePieces(NamedTuple):
