@@ -89,7 +89,7 @@ def listening(host: str, port: int | None) -> socket.socket:
 
 PATIENCE_S = 1.0
 """The page first shows the runs found within this time, then each other run once it is found."""
-FIRST_LOOK_S = 2.0
+FIRST_LOOK_S = 5.0
 """How long texts, tokens and features wait for the first sample to be shown: indexing them would delay it."""
 SWITCH_S = 0.001
 """A thread that imports or indexes gives way to a request after this time, at each step of the request; Python's 5 ms

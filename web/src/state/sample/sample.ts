@@ -64,7 +64,8 @@ export class SampleStore extends Store {
 
   readonly #isFirstThere = computed(() => {
     if (this.now.value !== null || this.error.value !== null || this.session.list.error.value !== null) return true;
-    if (this.session.run.now.value?.splits.length === 0) return true;
+    const run = this.session.run.now.value;
+    if (run?.splits.length === 0 && run.progress.phase === "ready") return true;
     return this.session.list.now.value !== null && this.session.place.now.value.sample === null;
   });
 
