@@ -29,6 +29,9 @@ from rolloupe.model import Problem, RunInfo, Source
 if TYPE_CHECKING:
     from rolloupe.index.shared_index import Mirror
 
+LOOK_S = 0.6
+"""After the first part of a run, the next ones leave the interpreter to the first list and the first sample so long."""
+
 RETRY_S = 30.0
 """The time until a part that could not be indexed, as on a full disk, is tried again."""
 
@@ -236,6 +239,8 @@ class RunIndexer:
         worked = False
         self.scans.restart()
         while not self.stopped.is_set() and self.scans.advance():
+            if not worked:
+                self._looked_at.wait(LOOK_S)
             worked = True
             if self.times.is_due:
                 self.poll()
