@@ -19,7 +19,12 @@ def gc_paused() -> Iterator[None]:
 
 @contextmanager
 def importing() -> Iterator[None]:
-    """Pause the collector over imports. What they make stays, so the collector never visits it later, either."""
+    """Pause the collector over imports. It never visits what is there afterwards: nearly all of it stays."""
     with gc_paused():
         yield
         gc.freeze()
+
+
+def collect_as_usual() -> None:
+    """Collect after as many new objects as Python does by default, in a process that stays."""
+    gc.set_threshold(700, 10, 10)

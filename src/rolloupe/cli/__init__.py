@@ -70,10 +70,10 @@ class Commands(click.Group):
         **extra: Any,
     ) -> Any:
         """Run a command and end the process with its exit code."""
-        gc.set_threshold(NEW_OBJECTS)
-        atexit.register(gc.freeze)  # the interpreter would visit every object twice before it ends
         if not standalone_mode:
             return super().main(args, prog_name, complete_var, standalone_mode=False, **extra)
+        gc.set_threshold(NEW_OBJECTS)
+        atexit.register(gc.freeze)  # the interpreter would visit every object twice before it ends
         run = super().main
         sys.exit(run_and_report(lambda: run(args, prog_name, complete_var, standalone_mode=False, **extra)))
 

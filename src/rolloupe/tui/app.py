@@ -14,6 +14,7 @@ from textual.screen import Screen
 from textual.theme import Theme
 from textual.widgets import Input
 
+from rolloupe.garbage import collect_as_usual
 from rolloupe.index import Library
 from rolloupe.query.search.pattern import Mask
 from rolloupe.tui.draw.ink import DARK_PALETTE, LIGHT_PALETTE, PALETTES, SIXTEEN_PALETTE, Palette
@@ -159,6 +160,7 @@ class Terminal(App[None]):
         """Collect garbage again, except the objects made so far: these stay, and no collection visits them."""
         gc.freeze()
         gc.enable()
+        collect_as_usual()
         self.begun.set()
 
     def _leave(self, error: BaseException) -> None:

@@ -1,5 +1,6 @@
 """Opens the runs while the screen is being made, runs the app in little memory, and ends it even if it hangs."""
 
+import atexit
 import contextlib
 import ctypes
 import gc
@@ -230,6 +231,7 @@ def show(choice: RunChoice, theme: str = "auto") -> None:
     watch(sys.__stdin__.fileno(), app.end)
     app.run()
     opener.leave()
+    atexit.unregister(gc.freeze)
     gc.unfreeze()  # else libraries count what is left at the end as leaks, on the person's terminal
     if opener.future.done() and opener.future.exception() is None:
         opener.future.result().library.close()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from rolloupe.errors import BadQuery, UnreadablePath
-from rolloupe.garbage import importing
+from rolloupe.garbage import collect_as_usual, importing
 from rolloupe.server.process.console import say, tell
 from rolloupe.server.process.token_file import MIN_CHARS, secrets_of
 from rolloupe.server.settings import RunPaths, Settings, ViewerOptions, base_path_of, bracketed, hosts_of, origins_of
@@ -241,10 +241,10 @@ def opening(
                 work=index_work, scores=ScoreFiles(state_dir),
             )  # fmt: skip
             future.set_result(library)
-            prepare()
         except BaseException as error:
             future.set_exception(error)
         else:
+            prepare()
             looked_at.wait(FIRST_LOOK_S)
             library.go_on()
 
@@ -254,9 +254,10 @@ def opening(
 
 def prepare() -> None:
     """Import what the first list and the first sample need, while the browser still reads the page."""
-    with importing():
+    with importing(), contextlib.suppress(ImportError):
         for name in ("numpy.ma", "pyarrow.compute"):
             import_module(name)
+    collect_as_usual()
 
 
 def run(settings: Settings, listener: socket.socket, place: RunPaths, **opens: Any) -> None:

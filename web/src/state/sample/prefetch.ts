@@ -48,7 +48,6 @@ async function inTurn(tasks: readonly Task[], isWanted: () => boolean): Promise<
       await task();
     } catch {
       // A failed request is repeated, and its error shown, when the reader goes there.
-      return;
     }
   }
 }

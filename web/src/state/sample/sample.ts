@@ -18,6 +18,8 @@ interface Loaded {
 
 /** A sample is painted within this time after it has come. */
 const PAINT_MS = 60;
+/** The longest time for which charts wait for the first sample. */
+const FIRST_MS = 2_000;
 
 /** At most 40 MB of text: with 15 MB for lists and the page itself, a tab stays below 60 MB. */
 const LIMIT_CHARS = 20_000_000;
@@ -163,6 +165,7 @@ export class SampleStore extends Store {
     this.effect(() => {
       if (this.#isFirstThere.value) setTimeout(() => (this.isFirstDone.value ||= this.#isFirstThere.peek()), PAINT_MS);
     });
+    setTimeout(() => (this.isFirstDone.value = true), FIRST_MS);
     this.session.blocks.start();
   }
 
