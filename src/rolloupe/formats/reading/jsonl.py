@@ -25,7 +25,7 @@ from rolloupe.tokens import SampleTokens
 
 RAW_BUFFER_BYTES = 2**13
 MOST_MEAN_BYTES = 2**16
-"""Longer lines are no slower one by one: nearly all of them is text or arrays."""
+"""Longer lines are no slower one by one: nearly all their bytes are texts or arrays."""
 AFTER_BYTES = 2**16
 """A line that begins in a range usually ends within this many bytes after it."""
 EDGES = (b"\n", b"\0")
@@ -135,11 +135,12 @@ class JsonlFormat(RecordFormat):
             while at < stop and misses < PATIENCE:
                 file.seek(at)
                 size = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
-                if not size or size > MOST_MEAN_BYTES * whole.count(b"\n", 0, size):
+                if not size:
                     return
-                samples = None
+                samples, are_long = None, size > MOST_MEAN_BYTES * whole.count(b"\n", 0, size)
                 with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
-                    if (block := reader.read(whole, size, at)) and (found := self.columns(run, source, block)):
+                    block = None if are_long else reader.read(whole, size, at)
+                    if block and (found := self.columns(run, source, block)):
                         complete(block, found)
                         samples = found
                 yield at, at + size, samples
