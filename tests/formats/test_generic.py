@@ -92,6 +92,8 @@ def test_an_object_with_the_parts_of_a_reward_beside_it_has_sample_metrics(tmp_p
     sample = sample_of(tmp_path, prompt="Q", response="A", reward=1.5, rewards=parts, score_parts={"a": 1, "b": [2]})
     assert (sample.row.reward, sample.extra) == (1.5, {"score_parts": {"a": 1, "b": [2]}})
     assert sample.row.metrics == {"reward.exact_match": 1.0, "reward.style": 0.5, "reward.a": 1.0}
+    weighted = sample_of(tmp_path, prompt="Q", response="A", reward=1.5, reward_component_weights=parts)
+    assert weighted.row.metrics == {}, "weights are the same in every sample"
 
 
 def test_padding_by_the_attention_mask_has_no_values(tmp_path: Path) -> None:

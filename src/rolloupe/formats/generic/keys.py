@@ -101,6 +101,7 @@ NO_SCORES = {*"id ids idx index step steps iteration iter epoch group uid hash s
 """Words in the names of numbers that are not scores."""
 _NO_JUDGEMENTS = NO_SCORES | {*"confidence difficulty level format threshold weight reference parsed error".split()}
 _REWARDS = frozenset(("reward", "rewards", "score", "scores"))
+_WEIGHTS = frozenset(("weight", "weights"))
 _ROLES = ("prompt", "response", "messages", "score", "step", "group", "label", "env", "status_key", "advantage")
 NO_TEXT = {*"id ids idx index hash uid uuid name path file url type model version date time timestamp split source "
            "status reason key role env dataset task system error feedback reference judge note".split()}  # fmt: skip
@@ -468,8 +469,9 @@ def words_of(key: str) -> list[str]:
 
 
 def is_of_rewards(key: str) -> bool:
-    """Whether an object under this name has the parts of a reward."""
-    return not _REWARDS.isdisjoint(words_of(key))
+    """Whether an object under this name has the parts of a reward; their weights are none."""
+    words = words_of(key)
+    return not _REWARDS.isdisjoint(words) and _WEIGHTS.isdisjoint(words)
 
 
 def weak_group(record: Record) -> str | None:
