@@ -488,6 +488,11 @@ def test_prompts_that_soon_go_are_not_compared_with_themselves(tmp_path: Path) -
 def test_a_brief_of_one_step_has_its_mean(tmp_path: Path) -> None:
     (only,) = brief_of(write(tmp_path / "run", 1, steps=1), tmp_path / "index").sentences
     assert only.text.startswith("The mean reward of the 64 samples of step 0 is ") and only.steps == (0, 0)
+    with Recorder(tmp_path / "some", code=None) as run:
+        for number in range(8):
+            run.sample(step=0, group=str(number), prompt="p", response="r", reward=None if number > 5 else number % 2)
+    (only,) = brief_of(tmp_path / "some", tmp_path / "index").sentences
+    assert only.text == "The mean reward of step 0 is 0.5: 6 of its 8 samples have one."
 
 
 def test_a_run_of_evaluations_alone_has_them_all_in_one_sentence(tmp_path: Path) -> None:

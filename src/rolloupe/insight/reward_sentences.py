@@ -212,7 +212,12 @@ def _overall(known: Sequence[StepSummary], evidence: Evidence) -> Ranked:
     peak, first, last = numbers[int(means.argmax())], numbers[0], numbers[-1]
     rank, way = Rank.CHANGE, windows.change
     if len(known) == 1:
-        text = f"The mean reward of the {counted(known[0].samples)} of step {first} is {figure(early)}."
+        samples, rewards = known[0].samples, known[0].reward.count
+        text = f"The mean reward of the {counted(samples)} of step {first} is {figure(early)}."
+        if rewards < samples:
+            text = (
+                f"The mean reward of step {first} is {figure(early)}: {rewards:,} of its {counted(samples)} have one."
+            )
     elif jump := _jump(windows, means):
         first, (earlier, later) = numbers[jump], _around(means, jump)
         rank, way, word = (Rank.ERROR, 1, "jumped") if later > earlier else (Rank.FALL, -1, "dropped")
