@@ -203,6 +203,10 @@ def test_what_is_cut(line: bytes, key: str, cut: bool, beside: bytes) -> None:
     record = Cutter(parse, any_key).parse(line)
     assert isinstance(record[key], np.ndarray) == cut
     assert outcome(Cutter(parse, any_key).parse, line) == outcome(parse, line)
+    for known in (b'{"logprobs": [1, 2]}', b'{"values": [1], "logprobs":[1, 2], "b": [3]}'):
+        cutter = Cutter(parse, any_key)
+        cutter.parse(known)
+        assert outcome(cutter.parse, line) == outcome(cutter.parse, line) == outcome(parse, line)
 
 
 @pytest.mark.parametrize("name", ["rl_logging_board", "generic", "prime_rl"])

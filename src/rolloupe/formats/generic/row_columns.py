@@ -61,15 +61,11 @@ def lists_of_tokens(reader: "NamedRows", block: RecordBlock) -> list[Record]:
 def sample_columns(
     reader: "NamedRows", source: Source, whole: RecordBlock, found: Sequence[RowTokens] = ()
 ) -> SampleColumns | None:
-    """Return the samples of a block of records; None if `row` may treat some of them in another way than the first.
-
-    `found` are the tokens of the records, if they are known.
-    """
+    """Return the samples of a block of records; None if `row` may treat some of them in another way than the first."""
     named = candidates(whole.keys)
-    flat = _without_lists(whole, named)
-    if flat is None or not _is_plain(flat[0], named):
+    block, asked = _without_lists(whole, named) or (None, {})
+    if block is None or not _is_plain(block, named):
         return None
-    block, asked = flat
     doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])
     roles = reader.known_roles(block.first)._replace(**doubts)
     prompt, response, score, step = roles.prompt, roles.response, roles.score, roles.step
@@ -123,10 +119,7 @@ def sample_columns(
 
 
 def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, dict[str, Asked]] | None:
-    """Return a block with texts in place of messages, and nulls in place of other lists; None if `row` needs these.
-
-    With it, the prompts that are messages.
-    """
+    """Return a block with texts in place of messages and nulls in place of other lists, and the prompts of messages."""
     columns: dict[str, Sequence[Any]] = {}
     asked: dict[str, Asked] = {}
     for key in [key for key in block.keys if block.types(key) == NESTED]:
@@ -144,8 +137,7 @@ def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, d
 
 def _add_tokens(fields: dict[str, Sequence[Any]], found: Sequence[RowTokens], pad: str) -> None:
     """Add what the tokens of each record say."""
-    nothing = [None] * len(found)
-    prompts, responses = ([*fields.get(f"{what}_tokens", nothing)] for what in ("prompt", "response"))
+    prompts, responses = ([*fields.get(f"{what}_tokens", [None] * len(found))] for what in ("prompt", "response"))
     for place, tokens in enumerate(found):
         if responses[place] is None and len(tokens.pieces):
             _, prompts[place], responses[place] = extent_of(tokens, prompts[place], pad)

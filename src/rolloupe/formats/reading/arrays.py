@@ -31,6 +31,8 @@ _FAILURES = (ValueError, TypeError, RuntimeError)
 _FIRST = frozenset(b"-0123456789NntfI")
 _decode = msgspec.json.Decoder().decode
 _members = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+_MARK = msgspec.Raw(b'"%b"' % secrets.token_hex(16).encode())
+"""Marks the place of an array. No file contains it, because it is newer than the file."""
 _COMMA, _OPEN = b", ", b"["[0]
 _NAN = np.array(math.nan)
 
@@ -50,8 +52,6 @@ _WORDS = [
 ]
 """Digits that no file holds. A digit, sign or point next to them never yields another number: "1-9", "--9", "e3075" and
 "19e307" are invalid."""
-
-
 _UNKNOWN = [word for word in _WORDS if word.name in (b"NaN", b"Infinity")]
 
 
@@ -72,6 +72,8 @@ class Cutter:
         self._wordy: set[str] = set()
         """Keys of arrays that had words among their numbers."""
         self._misses = 0
+        self._numeric: list[str] | None = None
+        """Keys of arrays that were read in the first line; empty if they stand elsewhere in another."""
         self.read_numbers = _reader()
 
     def parse(self, data: bytes) -> dict[str, Any]:
@@ -81,10 +83,13 @@ class Cutter:
                 record = self._parsed(data)
                 is_cut = any(isinstance(value, np.ndarray) for value in record.values())
                 self._misses = 0 if is_cut else self._misses + 1
+                if self._numeric is None:
+                    are_read = ((key, isinstance(value, np.ndarray)) for key, value in record.items())
+                    self._numeric = [key for key, is_read in are_read if is_read and not self._is_length(key)]
                 return record
         return self._parse(data)
 
-    def read(self, key: str, member: msgspec.Raw, *, is_hidden: bool = False) -> Any:
+    def read(self, key: str, member: msgspec.Raw | bytes, *, is_hidden: bool = False) -> Any:
         """Decode a member of a line, in which digits may replace words."""
         data = bytes(memoryview(member))
         is_array = MIN_ARRAY_BYTES <= len(data) <= MAX_ARRAY_BYTES and data[0] == _OPEN and data[1] in _FIRST
@@ -99,14 +104,32 @@ class Cutter:
 
     def _parsed(self, data: bytes) -> dict[str, Any]:
         """Decode a line member by member. Raises any exception in case of doubt."""
+        rest, arrays = self._marked(data)
         try:
-            return {key: self.read(key, member) for key, member in _members(data).items()}
+            members = _members(rest)
+            if all(members.get(key) == _MARK for key in arrays):
+                return {key: self.read(key, arrays.get(key, member)) for key, member in members.items()}
+            self._numeric, members = [], _members(data)
+            return {key: self.read(key, member) for key, member in members.items()}
         except msgspec.DecodeError:
             data = replace_lone_surrogates(data.decode("utf-8", "replace")).encode()
             for word in _UNKNOWN:
                 data = data.replace(word.name, word.digits) if word.name[:1] in data else data
         read = ((key, self.read(key, member, is_hidden=True)) for key, member in _members(data).items())
         return {_shown(key.encode()).decode(): value for key, value in read}
+
+    def _marked(self, data: bytes) -> tuple[bytes, dict[str, bytes]]:
+        """Put marks in place of arrays that will be read, and return these: msgspec need not check them, too."""
+        arrays, pieces, at = dict[str, bytes](), list[bytes | msgspec.Raw](), 0
+        colon = b": [" if b": " in data[:MIN_ARRAY_BYTES] else b":["
+        for key in self._numeric or ():
+            name = b'"%b"%b' % (key.encode(), colon)
+            start = data.find(name, at) + len(name) - 1
+            stop = data.find(b"]", start) + 1
+            if start < at + len(name) - 1 or not stop:
+                return data, {}
+            arrays[key], pieces, at = data[start:stop], [*pieces, data[at:start], _MARK], stop
+        return b"".join([*pieces, data[at:]]) if arrays else data, arrays
 
     def _values(self, key: str, data: bytes, *, is_hidden: bool) -> Floats | None:
         """Read a flat array as float64, shape (T,); None if it holds anything else, or an integer beyond a float."""

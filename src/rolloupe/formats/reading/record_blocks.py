@@ -30,7 +30,6 @@ INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(N
 NESTED: Types = frozenset((Raw,))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
 _OPEN, _CLOSE = b"{}"
-_DIGITS = frozenset(b"0123456789")
 _NESTED = b"{[n"
 _LOOKED = 64
 """If half of so many texts repeat others, each different text of a column is read once."""
@@ -147,7 +146,7 @@ class BlockReader:
         if any(memoryview(value)[0] not in _NESTED for value in nested):
             return None
         pieces = range(0, stop, _MANY_DIGITS) if nested else ()
-        has_large = any(whole[at] in _DIGITS and whole[at : at + _MANY_DIGITS].isdigit() for at in pieces)
+        has_large = any(whole[at] in b"0123456789" and whole[at : at + _MANY_DIGITS].isdigit() for at in pieces)
         return None if has_large else block
 
     def _records(self, data: memoryview) -> list[Any] | None:
@@ -224,10 +223,7 @@ Asked = tuple[Sequence[str], Mapping[str, Sequence[int]]]
 
 
 def prompts_in(block: RecordBlock, key: str) -> Asked | None:
-    """Return the prompts in a column as texts, and of lists of messages where their questions begin, as a field.
-
-    None if some prompts are neither texts nor messages.
-    """
+    """Return the prompts in a column, texts or lists of messages, as texts, and where questions begin as a field."""
     if block.types(key) == TEXTS:
         return block.columns[key], {}
     chats = block.values(key) if block.types(key) == NESTED else [None]
