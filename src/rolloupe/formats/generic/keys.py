@@ -469,7 +469,7 @@ def words_of(key: str) -> list[str]:
 
 
 def is_of_rewards(key: str) -> bool:
-    """Whether an object under this name has the parts of a reward; their weights are none."""
+    """Whether an object under this name has the parts of a reward, which their weights are not."""
     words = words_of(key)
     return not _REWARDS.isdisjoint(words) and _WEIGHTS.isdisjoint(words)
 
