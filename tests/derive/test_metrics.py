@@ -242,6 +242,8 @@ def test_the_language_of_a_response_is_compared_with_that_of_the_question() -> N
     assert value("other_language", english.replace(" ", "\u2003"), prompt=german) == 1
     batch = SampleBatch([row(german, prompt=prompt) for prompt in (german, english, german)])
     assert values_of_batch(batch, [METRICS["other_language"]], {})["other_language"].tolist() == [0, 1, 0]
+    both = [row(german, prompt=german + english, question=question) for question in (0, len(german))]
+    assert values_of_batch(SampleBatch(both), [METRICS["other_language"]], {})["other_language"][1] == 1
     assert all(len(word.encode()) < 8 for word in FREQUENT), "longer words share their first eight bytes with others"
     assert value("other_language", german, prompt=f"{english}\n{german}", question=len(english)) == 0
 

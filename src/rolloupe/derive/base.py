@@ -64,7 +64,7 @@ class SampleBatch:
         """A sample of each prompt, as siblings share one, and the number of the prompt of each sample, shape (N,)."""
         firsts, numbers = list[SampleRow](), list[int]()
         for row in self.rows:
-            if not firsts or row.prompt != firsts[-1].prompt:
+            if not firsts or (row.question, row.prompt) != (firsts[-1].question, firsts[-1].prompt):
                 firsts.append(row)
             numbers.append(len(firsts) - 1)
         return firsts, np.array(numbers, np.int64)
