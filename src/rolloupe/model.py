@@ -632,3 +632,8 @@ class SampleColumns(Struct, kw_only=True):
     metrics: Mapping[str, Any]
     """Each has a value in some sample. The index joins lists to Arrow arrays, which have NaN in the place of nulls."""
     tags: Mapping[str, Sequence[str | None]]
+
+    def rows(self) -> Iterator[SampleRow]:
+        """Yield the samples as rows, without metrics and tags."""
+        for values in zip(*self.fields.values(), strict=True):
+            yield SampleRow(**dict(zip(self.fields, values, strict=True)))

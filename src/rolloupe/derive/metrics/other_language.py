@@ -30,16 +30,16 @@ FREQUENT = frozenset().union(*_FREQUENT)
 LEAST, LAST_CHARS = 3, 800
 UNCLEAR = -1
 
-_WORDS = np.sort(np.array([int.from_bytes(word.encode(), "little") for word in FREQUENT], np.uint64))
-"""All of them, as `words_at` returns them: they are shorter than eight bytes."""
+
+def _number_of(word: str) -> int:
+    """Return a word as `words_at` does: these are shorter than eight bytes."""
+    return int.from_bytes(word.encode(), "little")
 
 
-def _languages_of(word: int) -> list[bool]:
-    text = word.to_bytes(8, "little").rstrip(b"\0").decode()
-    return [text in frequent for frequent in _FREQUENT]
-
-
-_LANGUAGES = np.array([*map(_languages_of, _WORDS.tolist())], np.int64)
+_IN_ORDER = sorted(FREQUENT, key=_number_of)
+_WORDS = np.array([*map(_number_of, _IN_ORDER)], np.uint64)
+_LANGUAGES = np.array([[word in frequent for frequent in _FREQUENT] for word in _IN_ORDER], np.int64)
+"""Whether each word belongs to each language."""
 
 
 def _of_batch(batch: SampleBatch) -> Floats:

@@ -33,6 +33,7 @@ EDGES = (b"\n", b"\0")
 OF_ARRAY = (b"[", b"]", b"],", b",")
 """Lines that may stand around the objects of an array."""
 OTHER_BOUNDS = "the line begins or ends elsewhere"
+BlockCompletion = Callable[[RecordBlock, SampleColumns], None]
 Annotate = Callable[[RunInfo, Record, Sample], None]
 T = TypeVar("T")
 
@@ -98,12 +99,7 @@ class JsonlFormat(RecordFormat):
         return self.scanned_columns(run, source, start, stop, lambda _block, _samples: None)
 
     def scanned_columns(
-        self,
-        run: RunInfo,
-        source: Source,
-        start: int,
-        stop: int,
-        complete: Callable[[RecordBlock, SampleColumns], None],
+        self, run: RunInfo, source: Source, start: int, stop: int, complete: BlockCompletion
     ) -> Iterator[Scanned | SampleColumns]:
         """Scan block by block, and line by line where `columns` returns None; complete the samples of each block."""
         at = start
@@ -117,12 +113,7 @@ class JsonlFormat(RecordFormat):
             yield from self.scan(run, source, at, stop)
 
     def _blocks(
-        self,
-        run: RunInfo,
-        source: Source,
-        start: int,
-        stop: int,
-        complete: Callable[[RecordBlock, SampleColumns], None],
+        self, run: RunInfo, source: Source, start: int, stop: int, complete: BlockCompletion
     ) -> Iterator[tuple[int, int, SampleColumns | None]]:
         """Yield the begin, the end and the samples of each block of a plain file, until several had none in a row."""
         with open_binary(source.location, RAW_BUFFER_BYTES) as file:

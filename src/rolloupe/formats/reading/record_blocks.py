@@ -253,7 +253,7 @@ def fields_of(
 
 def rows_of(samples: SampleColumns) -> list[SampleRow]:
     """Return samples as rows, whose metrics and tags may be changed."""
-    rows = [SampleRow(**{name: values[at] for name, values in samples.fields.items()}) for at in range(samples.count)]
+    rows = [*samples.rows()]
     for at, row in enumerate(rows):
         row.metrics = {name: value for name, values in samples.metrics.items() if (value := values[at]) is not None}
         row.tags = {name: value for name, values in samples.tags.items() if (value := values[at]) is not None}

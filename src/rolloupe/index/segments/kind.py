@@ -61,8 +61,7 @@ def text_rows(items: Iterable[Scanned | SampleColumns]) -> Iterator[SampleRow]:
         if isinstance(item, SampleRow):
             yield item
         elif isinstance(item, SampleColumns):
-            for values in zip(*item.fields.values(), strict=True):
-                yield SampleRow(**dict(zip(item.fields, values, strict=True)))
+            yield from item.rows()
 
 
 class SegmentMeta(Struct, kw_only=True, gc=False):
