@@ -31,7 +31,7 @@ from rolloupe.formats.reading.files import (
 from rolloupe.formats.reading.jsonl import JsonlFormat
 from rolloupe.formats.reading.peek import Peek, first_looks, look
 from rolloupe.formats.reading.pickles.values import UnreadablePickle
-from rolloupe.formats.reading.record_blocks import FLAGS, INTEGERS, NULLS, NUMBERS, TEXTS, RecordBlock
+from rolloupe.formats.reading.record_blocks import INTEGERS, NULLS, TEXTS, RecordBlock
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.formats.slime.format import RELAX, DumpFile, Slime, dump_of, dumps_in, kind_of, state_of
 from rolloupe.formats.slime.samples import PART, Dump, row_of, sample_of
@@ -169,11 +169,13 @@ class RelaxLines(JsonlFormat):
         )
 
     def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
-        """See `JsonlFormat`: `row` for records whose texts are texts and whose rewards are numbers."""
-        asked = blocks.prompts_in(block, "prompt")
-        has_numbers = block.types("reward") <= NUMBERS | FLAGS and block.types("rollout_id") <= INTEGERS | NULLS
-        is_usual = block.types("response") == TEXTS and has_numbers and "metrics" not in block.keys
-        if asked is None or not is_usual or _has_more(block.keys):
+        """See `JsonlFormat`: `row` for records whose texts are texts."""
+        if (asked := blocks.prompts_in(block, "prompt")) is None:
+            return None
+        rewards = blocks.rewards_in(block, "reward")
+        is_usual = block.types("response") == TEXTS and block.types("rollout_id") <= INTEGERS | NULLS
+        is_aside = {"metrics", *rewards.metrics}.isdisjoint(block.keys) and "env" not in rewards.tags
+        if not (is_usual and is_aside) or _has_more(block.keys) or blocks.have_texts(block, rewards.values):
             return None
         places = block.starts
         groups, indices, datasets = map(block.names, ("group_index", "sample_index", "dataset"))
@@ -189,19 +191,17 @@ class RelaxLines(JsonlFormat):
             "step": block.read("rollout_id", lambda step: (source.step or 0) if step is None else step),
             **blocks.fields_of(block, asked, "response", groups, statuses),
             "index": [str(at) if name is None else name for name, at in zip(indices, places, strict=True)],
-            "reward": block.numbers("reward"),
+            "reward": rewards.values,
             "advantage": block.numbers("advantage"),
             "ordinal": [at if number is None else number for number, at in zip(ordinals, places, strict=True)],
             "has_series": [bool(source.depends)] * block.count,
         }
-        metrics = blocks.in_order(
-            (key, block.numbers(key))
-            for key in block.keys
-            if key not in _PLACED and key not in ("reward", "dataset") and not block.types(key) <= TEXTS | NULLS
-        )
+        left = (key for key in block.keys if key not in _PLACED and key not in ("reward", "dataset"))
+        own = ((key, block.numbers(key)) for key in left if not block.types(key) <= TEXTS | NULLS)
+        metrics = blocks.in_order(chain(own, rewards.metrics.items()))
         if not all(map(blocks.are_exact, (fields["step"], *metrics.values()))):
             return None
-        return SampleColumns(count=block.count, fields=fields | counts | others, metrics=metrics, tags={})
+        return SampleColumns(count=block.count, fields=fields | counts | others, metrics=metrics, tags=rewards.tags)
 
     def references(self, record: Record) -> References:
         usual = roles_of(record) if "label" not in record and _has_more(tuple(record)) else None

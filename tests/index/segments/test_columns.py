@@ -39,7 +39,8 @@ KEYS = """error is_completed truncated finish_reason status split is_eval uid id
     request_id gts choices top_logprobs score reasoning phase dataset agent_turns trace_id prompt_length total_length
     prompt_tokens completion_tokens response_tokens ref_logprobs values token_rewards token_ids response_ids
     prompt_ids logps labels attention_mask ref_response ref_reward valid_reward ref_response_chars series tags uneven
-    launch turns index group tools messages""".split()
+    launch turns index group tools messages rewards scores reward_parts step_rewards reward.acc""".split()
+PARTS = "score acc Score total format env note reward kl overall step index".split()
 KEYS += ["", 'a"b', "a\\b", "a\nb"]
 
 
@@ -55,6 +56,8 @@ class Writer:
         self.last = self.random.choice(["<PAD>", ".<PAD>"])
         self.is_aligned = self.random.random() < 0.5
         self.more = {name: self.values() for name in names}
+        parts = self.random.sample(PARTS, self.random.choice([0, 0, 0, 0, 1, 2, 3, 5]))
+        self.parts = {name: self.random.choice([self.number, self.number, self.values()]) for name in parts}
         self.oddity = self.random.choice([0, 0, 0.01, 0.05, 0.3])
 
     def text(self, count: int | None = None) -> str:
@@ -81,6 +84,15 @@ class Writer:
             ]
         )
 
+    def number(self) -> float:
+        return self.random.choice([self.random.random(), 1, 0.0])
+
+    def reward(self) -> Any:
+        parts = [(name, value()) for name, value in self.parts.items()]
+        if self.random.random() < self.oddity:
+            parts = self.random.sample(parts, self.random.randrange(len(parts) + 1))
+        return dict(parts) if self.parts else self.number()
+
     def array(self) -> list[float]:
         return [self.random.gauss(0, 1) for _ in range(self.random.choice([1, 3, 3, 3, 80]))]
 
@@ -90,7 +102,7 @@ class Writer:
             if self.is_chat:
                 said = [{"role": role, "content": self.text(3)} for role in ("system", "user", "assistant", "user")]
                 self.prompt = self.random.choice([said[1:2], said[:2], said])
-        reward = self.random.choice([self.random.random(), 1, 0.0])
+        reward = self.reward()
         record: dict[str, Any]
         if self.kind == "relax":
             record = {
@@ -183,14 +195,18 @@ def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytes
     path.unlink()
 
 
+@each("parts", [(), ("score", "acc", "note"), ("acc", "Score")])
 @each("is_chat", [False, True])
 @each("kind", ["relax", "verl", "generic", "rl_logging_board"])
 def test_usual_lines_are_read_as_columns(
-    kind: str, is_chat: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    kind: str, is_chat: bool, parts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer = next(own for seed in range(1_000) if (own := Writer(seed)).kind == kind)
     writer.oddity, writer.more, path = 0.0, {"kl": lambda: 0.5, "logprobs": lambda: [0.5]}, tmp_path / f"{kind}.jsonl"
     writer.is_chat, writer.last = is_chat, ".<PAD>"
+    writer.parts = {name: writer.number if name != "note" else lambda: "fine" for name in parts}
+    if parts:  # an empty text beside an object may be no sample
+        monkeypatch.setattr(writer, "text", lambda *_: "and so on")
     path.write_bytes(b"".join(writer.line(number) + b"\r\n" for number in range(100)))
     found: list[SampleColumns | None] = []
     for reader in (RelaxLines, Verl, LineRows, RLLoggingBoard):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.json import decode
 
 from rolloupe import text
-from rolloupe.formats.generic.keys import NamedKeys, Roles, candidates, is_verdict, split_of
+from rolloupe.formats.generic.keys import NamedKeys, Roles, candidates, is_of_rewards, is_verdict, split_of
 from rolloupe.formats.generic.row_tokens import RowTokens, extent_of, row_tokens, token_members
 from rolloupe.formats.generic.shapes import has_own_answer, members_by_number
 from rolloupe.formats.reading import arrays
@@ -63,7 +63,7 @@ def sample_columns(
 ) -> SampleColumns | None:
     """Return the samples of a block of records; None if `row` may treat some of them in another way than the first."""
     named = candidates(whole.keys)
-    block, asked = _without_lists(whole, named) or (None, {})
+    block, asked, rewards = _without_lists(whole, named) or (None, {}, {})
     if block is None or not _is_plain(block, named):
         return None
     doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])
@@ -77,11 +77,17 @@ def sample_columns(
     if not is_usual or (step is not None and block.types(step) != INTEGERS):
         return None
     prompts, responses = block.columns[prompt], block.columns[response]
-    if reader.divides and not (all(responses) and has_own_answer(block.first)):
+    reward = rewards.pop(score, None) or blocks.rewards_in(block, score)
+    if blocks.have_texts(block, reward.values):
+        return None
+    if reader.divides and (None in reward.values or not (all(responses) and has_own_answer(block.first))):
         lists = (whole.columns[key] for key in whole.keys if whole.types(key) == NESTED and key not in asked)
         if any(bytes(memoryview(value)[:2]) not in _OF_ONE for value in chain.from_iterable(lists)):
             return None
-    metrics, tags = _rest(block, roles)
+    rest = _rest(block, roles, rewards, reward)
+    if rest is None:
+        return None
+    metrics, tags = rest
     steps = [source.step or 0] * block.count if step is None else block.columns[step]
     groups = block.read("uid", group_of_uid) if roles.group is None else block.names(roles.group)
     may_be_weak = None in groups and bool(named.of("weak_group"))
@@ -95,7 +101,7 @@ def sample_columns(
         "split": [found or split for found in evals],
         "step": steps,
         "index": [f"{place}:{start}" for start in block.starts],
-        "reward": block.numbers(score),
+        "reward": reward.values,
         **blocks.fields_of(block, asked.get(prompt, (prompts, {})), response, groups, _statuses(block, roles)),
     }
     if any(prompt.startswith(text.ROLE_STARTS) for prompt in blocks.changes(prompts)):
@@ -118,10 +124,13 @@ def sample_columns(
     return SampleColumns(count=block.count, fields=fields, metrics=metrics, tags=tags)
 
 
-def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, dict[str, Asked]] | None:
-    """Return a block with texts in place of messages and nulls in place of other lists, and the prompts of messages."""
+def _without_lists(
+    block: RecordBlock, named: NamedKeys
+) -> tuple[RecordBlock, dict[str, Asked], dict[str, blocks.Rewards]] | None:
+    """Return a block without objects and lists, and the prompts and rewards that these were."""
     columns: dict[str, Sequence[Any]] = {}
     asked: dict[str, Asked] = {}
+    rewards: dict[str, blocks.Rewards] = {}
     for key in [key for key in block.keys if block.types(key) == NESTED]:
         roles = {role for role, keys in named.by_role.items() if key in keys}
         begins = {bytes(memoryview(value)[:1]) for value in block.columns[key]}
@@ -129,10 +138,15 @@ def _without_lists(block: RecordBlock, named: NamedKeys) -> tuple[RecordBlock, d
             asked[key], columns[key] = found, found[0]
         elif roles <= _OF_LIST and key not in _NO_LIST and b"{" not in begins:
             columns[key] = [None] * block.count
+        elif roles <= {"score"} and is_of_rewards(key) and begins == {b"{"} and not token_members((key,)):
+            rewards[key] = found = blocks.rewards_in(block, key)
+            columns[key] = [0.0 if "score" in roles else None] * block.count
+            if roles and any(of is None for of in blocks.first_of([found.values, *found.metrics.values()])):
+                return None  # no score
         else:
             return None
     is_plain = not asked or "id" not in block.keys  # which names the group of messages
-    return (block.with_columns(columns), asked) if is_plain else None
+    return (block.with_columns(columns), asked, rewards) if is_plain else None
 
 
 def _add_tokens(fields: dict[str, Sequence[Any]], found: Sequence[RowTokens], pad: str) -> None:
@@ -193,13 +207,23 @@ def _kind(result: object) -> bool:
     return result is not None and result is not False and result != ""
 
 
-def _rest(block: RecordBlock, roles: Roles) -> tuple[Mapping[str, Sequence[Any]], Mapping[str, Sequence[Any]]]:
-    """Sample metrics and tags: see `Roles.rest`."""
+def _rest(
+    block: RecordBlock, roles: Roles, others: Mapping[str, blocks.Rewards], reward: blocks.Rewards
+) -> tuple[Mapping[str, Sequence[Any]], Mapping[str, Sequence[Any]]] | None:
+    """Sample metrics and tags: see `Roles.rest`. None if some of them have the same name."""
     with_role = {*roles[:9], *roles.counts.values(), roles.advantage, "uid"}
     left = [key for key in block.keys if key not in with_role and (key != "discarded" or block.types(key) != TEXTS)]
-    metrics = blocks.in_order((key, block.numbers(key)) for key in left if not block.types(key) <= TEXTS | NULLS)
-    tags = blocks.in_order((key, block.read(key, parsers.tag)) for key in left if block.types(key) >= TEXTS)
-    return metrics, tags
+    numbers: list[tuple[str, Sequence[Any]]] = []
+    for key in left:
+        if key in others:
+            numbers += others[key].metrics.items()
+        elif not block.types(key) <= TEXTS | NULLS:
+            numbers.append((key, block.numbers(key)))
+    numbers += reward.metrics.items()
+    texts = [(key, block.read(key, parsers.tag)) for key in left if block.types(key) >= TEXTS] + [*reward.tags.items()]
+    if any(len(dict(columns)) < len(columns) for columns in (numbers, texts)):
+        return None
+    return blocks.in_order(numbers), blocks.in_order(texts)
 
 
 def _statuses(block: RecordBlock, roles: Roles) -> Sequence[tuple[Status, str]]:

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, compress
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import msgspec
 import numpy as np
@@ -232,6 +232,39 @@ def prompts_in(block: RecordBlock, key: str) -> Asked | None:
     shown = {id(chat): (value_parsers.joined(chat), value_parsers.question_at(chat)) for chat in chats}
     prompts, questions = zip(*(shown[id(chat)] for chat in chats), strict=True)
     return prompts, {"question": questions}
+
+
+class Rewards(NamedTuple):
+    """The rewards in a column, and the sample metrics and tags that are stored as their parts."""
+
+    values: Sequence[float | None]
+    metrics: Mapping[str, Sequence[float | None]]
+    tags: Mapping[str, Sequence[str | None]]
+
+
+def rewards_in(block: RecordBlock, key: str) -> Rewards:
+    """Return the rewards in a column: see `value_parsers.reward`."""
+    if block.types(key) <= NUMBERS | FLAGS | NULLS:
+        return Rewards(block.numbers(key), {}, {})
+    values = block.values(key)
+    names = [*values[0]] if type(values[0]) is dict else []
+    if len({*map(str.lower, names)}) == len(names) > 0 and all(
+        type(value) is dict and value.keys() == values[0].keys() for value in values
+    ):
+        members = {name: [*map(operator.itemgetter(name), values)] for name in names}
+        inner = RecordBlock(members, block.starts, block.lengths)
+        if all(inner.types(name) <= NUMBERS | FLAGS for name in names):  # the names alone decide which is the whole
+            place = value_parsers.reward({name: place for place, name in enumerate(names)}).value
+            wholes = [None] * block.count if place is None else inner.numbers(names[int(place)])
+            return Rewards(wholes, {f"reward.{name}": inner.numbers(name) for name in names}, {})
+    rewards = [*map(value_parsers.reward, values)]
+    metrics, tags = _by_name([reward.metrics for reward in rewards]), _by_name([reward.tags for reward in rewards])
+    return Rewards([reward.value for reward in rewards], metrics, tags)
+
+
+def have_texts(block: RecordBlock, rewards: Sequence[float | None]) -> bool:
+    """Return whether some record without a reward may have a text in its place: see `value_parsers.reward_texts`."""
+    return None in rewards and any(block.types(key) >= TEXTS for key in value_parsers.REWARDS)
 
 
 def fields_of(
