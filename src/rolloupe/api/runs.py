@@ -1,6 +1,7 @@
 """Opens runs: turns options into what to read, and how; and the runs found at some paths."""
 
 import os
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -169,12 +170,13 @@ def runs_at(
     only: str | None = None,
     shard: tuple[int, int] | None = None,
     on: str | None = None,
+    numbers_first: bool = False,
 ) -> "Runs":
     """Open runs with these reading options, after a search for runs of at most `look_s` seconds.
 
     With `waits`, a path may be missing for now. `only` is the id of the one run to open. `shard` is the part of each
     run to index: a number from 1, and the count of shards. `on` names a cluster that indexes, `ray` or
-    `ray://HOST:PORT`.
+    `ray://HOST:PORT`. With `numbers_first`, texts and all else are indexed once something waits for them.
     """
     from rolloupe.index import IndexWork, Library, RunSearch, RunShard
     from rolloupe.state.scores import ScoreFiles
@@ -185,12 +187,13 @@ def runs_at(
         return RayExecutor(str(on))
 
     part, executor = None if shard is None else RunShard(*shard), None if on is None else cluster
+    work = IndexWork(processes, executor, budget_bytes, shard=part)
     library = Library(
         [Path(path) for path in paths],
         index_dir=None if index_dir is None else Path(index_dir),
         follow=follow,
         search=RunSearch(reading, look_s=look_s, waits=waits, only=only),
-        work=IndexWork(processes=processes, executor=executor, budget_bytes=budget_bytes, shard=part),
+        work=work._replace(looked_at=threading.Event()) if numbers_first else work,
         scores=ScoreFiles(state_dir),
     )
     return Runs(library, wait=wait, state_dir=None if state_dir is None else Path(state_dir))

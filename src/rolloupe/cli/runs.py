@@ -57,7 +57,7 @@ def opened(
     `reads_index` answer from the run's files alone; for them it raises only if they found nothing.
     """
     with progress.looking():
-        runs = open_runs(place, state_dir=state_dir, only=place.run_id, **how)
+        runs = open_runs(place, state_dir=state_dir, only=place.run_id, numbers_first=not texts, **how)
     with runs:
         if not (len(runs) or may_be_empty):
             explain_nothing(runs)

@@ -52,6 +52,9 @@ ENDS_S = 10.0
 FIRST = 50
 """The number of runs to index while the first search goes on."""
 
+FIRST_S = 20.0
+"""The longest time to index all of the run that is seen first, before other runs begin."""
+
 Callback = Callable[[str, OpenRun | None], None]
 
 
@@ -87,7 +90,7 @@ class IndexWork(NamedTuple):
     looked_at: threading.Event = NOT_AWAITED
     """Set once a person sees a sample: until then, only numbers are indexed. `Library.go_on` sets it, too."""
     first: str = ""
-    """The id of the run that the person sees first: until `looked_at`, other runs are indexed only if asked about."""
+    """The id of the run that the person sees first: until it is indexed, other runs are indexed only if asked about."""
 
 
 ANY_RUN, ALL_CORES = RunSearch(), IndexWork()
@@ -224,7 +227,7 @@ class Library:
         During the first search, only the first runs are indexed, and runs that somebody opens: the search ends sooner.
         """
         new = [run for run in self.runs[: FIRST if self.is_searching else None] if not run.is_started]
-        if self._first_id in self._runs and not self._services.looked_at.is_set():
+        if self._first_id in self._runs:
             new = [self._runs[self._first_id]]
         for run in sorted(new, key=lambda run: _changed_s(run.info.root), reverse=True):
             run.start(follow=self._follow)
@@ -385,8 +388,12 @@ class Library:
         self.close()
 
     def go_on(self) -> None:
-        """Index texts and all else, whether or not a person has seen a sample."""
+        """Index texts and all else, whether or not a person has seen a sample, first of the run that is seen first."""
         self._services.looked_at.set()
+        if (first := self.find(self._first_id)) is not None:
+            first.go_on()
+            first.wait_all(FIRST_S)
+        self._first_id = ""
         self._start_new()
         for run in self.runs:
             run.go_on()

@@ -128,7 +128,10 @@ class OpenRun:
         return self.indexer.ready.wait(timeout_s)
 
     def wait_all(self, timeout_s: float | None = None) -> bool:
-        """Wait until the texts are indexed as well."""
+        """Wait until the texts are indexed as well; if the run is not followed, that begins now at the latest."""
+        if not (self.indexer.follows or self.looked_at.is_set()):
+            self.looked_at.set()
+            self.go_on()
         return self.indexer.settled.wait(timeout_s)
 
     def start(self, *, follow: bool) -> None:
@@ -167,11 +170,12 @@ class OpenRun:
             self.start(follow=True)
         self.indexer.times.asked_s = self._clock.now_s()
         if self._scheduler.crowd_s > POLL_S or not self.indexer.ready.is_set():
-            self._call()
+            self.go_on()
 
     def go_on(self) -> None:
         """Have the next turn now."""
-        self._call()
+        if self._scheduled is not None:
+            self._scheduler.call(self._scheduled)
 
     def heal(self, paths: Iterable[Path]) -> bool:
         """Rebuild the segments among these that are missing or damaged. Returns whether there were any."""
@@ -189,13 +193,10 @@ class OpenRun:
 
     def note_missing_texts(self, path: Path) -> None:
         """Note a segment whose texts cannot be read: if they were written, they are written again."""
+        self.looked_at.set()
         self._request(partial(self.indexer.write_again, (), {path}))
 
     def _request(self, work: Callable[[], None]) -> None:
         """Have the next turn do some work first."""
         self.indexer.requests.append(work)
-        self._call()
-
-    def _call(self) -> None:
-        if self._scheduled is not None:
-            self._scheduler.call(self._scheduled)
+        self.go_on()

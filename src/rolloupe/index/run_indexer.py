@@ -9,6 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -114,6 +115,8 @@ class RunIndexer:
         if not self.scans.own.is_shard:
             self._guarded(lambda: self._packs.take_up(self.sources.changed_at))
         self.ready.set()
+        if not (self.follows or self._looked_at.is_set() or self.mirror):
+            return inf  # until somebody waits for more
         write_derived = partial(self._packs.write_derived, self._goes_on)
         for work in (self._fetch_rest, self._write_packs, self._write_behind, write_derived):
             if not (self.stopped.is_set() or self._gave_way.is_set()):
@@ -239,7 +242,7 @@ class RunIndexer:
         worked = False
         self.scans.restart()
         while not self.stopped.is_set() and self.scans.advance():
-            if not worked:
+            if not worked and self.follows:
                 self._looked_at.wait(LOOK_S)
             worked = True
             if self.times.is_due:

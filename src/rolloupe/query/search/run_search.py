@@ -5,6 +5,7 @@ some hundred at a time. Memory is bounded by the number of pieces ahead and of s
 """
 
 import contextlib
+import sys
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -142,11 +143,6 @@ class SearchOptions(NamedTuple):
 ALL_HITS = SearchOptions()
 
 
-def never() -> bool:
-    """Never stops the search."""
-    return False
-
-
 class Search(Iterator[Found]):
     """The search of a query's samples, in the current index; counts all hits.
 
@@ -163,7 +159,7 @@ class Search(Iterator[Found]):
         text: TextQuery,
         query: SampleQuery,
         options: SearchOptions = ALL_HITS,
-        stopped: Callable[[], bool] = never,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         self._run, self._options, self._asked, self._stopped = run, options, query, stopped
         self._most = None if options.limit is None else options.limit + options.reserve
@@ -218,10 +214,7 @@ class Search(Iterator[Found]):
                 if not self._take():
                     with contextlib.suppress(TimeoutError):
                         self._ahead[0][1].result(TELL_S / 2)
-                is_first = bool(self._waiting) and not self._passed
-                if is_first or len(self._waiting) >= LOOKED_UP:
-                    yield from self._tell()
-                yield from self._tell_in_time()
+                yield from self._tell(at_least=LOOKED_UP if self._passed else 1)
             if not self._stopped():
                 yield from self._in_reports()
             if not self._stopped():
@@ -231,13 +224,11 @@ class Search(Iterator[Found]):
             for _, future in self._ahead:
                 future.cancel()
 
-    def _tell(self) -> Generator[Found]:
-        yield self._since(is_over=False)
-        self._told_s = time.monotonic()
-
-    def _tell_in_time(self) -> Generator[Found]:
-        if time.monotonic() - self._told_s >= TELL_S:
-            yield from self._tell()
+    def _tell(self, *, at_least: int = sys.maxsize) -> Generator[Found]:
+        """Yield what is new if there are so many hits, or in time."""
+        if len(self._waiting) >= at_least or time.monotonic() - self._told_s >= TELL_S:
+            yield self._since(is_over=False)
+            self._told_s = time.monotonic()
 
     def _look_ahead(self) -> None:
         """Begin further pieces: a few at least, more if they are small."""
@@ -286,7 +277,7 @@ class Search(Iterator[Found]):
             self._transcripts += transcripts[: max(0, most - self._found_transcripts)]
             self._found_transcripts += len(transcripts)
             self._reports_done += 1
-            yield from self._tell_in_time()
+            yield from self._tell()
 
     def _waited_for(self, work: Future[T]) -> Generator[Found, None, T | None]:
         """The result of work in the pool, which may hang like a slow mount; None once the search is stopped."""
