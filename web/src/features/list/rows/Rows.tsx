@@ -24,14 +24,11 @@ export function Rows() {
   const session = useSession();
   const now = session.list.now.value;
   const error = session.list.error.value;
+  const here = session.list.rowHere.value;
+  const position = session.list.position.value;
   const { list, ...drawn } = useAfterPaint<Omit<Shown, "list"> & { list: Listing | null }>(
-    {
-      list: now,
-      here: session.list.rowHere.value,
-      position: session.list.position.value,
-      strips: session.strips.now.value,
-    },
-    now?.key ?? "",
+    { list: now, here, position, strips: session.strips.now.value },
+    `${now?.key} ${here} ${position}`,
   );
   // The error of a filter appears below its field; the list stays as it was.
   if (error !== null && session.list.isBehind.value && error.place !== null && list === null) return <Unread />;

@@ -29,6 +29,8 @@ const BLOCK = 20;
 const MOST = 80;
 /** The most text that a frame draws. */
 const MOST_CHARS = 500_000;
+/** A text of a few screens. */
+const SMALL_CHARS = 10_000;
 const QUICK_MS = 8;
 const SLOW_MS = 20;
 
@@ -47,6 +49,7 @@ export function Transcript({ reply, isBelow = false }: Props) {
   const numbers = useMemo(() => numbersOf(turns, total), [turns, total]);
   const isEnd = from + turns.length >= total;
   const isCompared = reply.reference !== null && reply.reference.turns.length > 0;
+  const isSmall = !isCompared && reply.chars <= SMALL_CHARS;
   const isBeside = isCompared && turns.length === total && responseAt(turns) < total && render.value.beside;
   // Beside a reference there are two columns of turns, otherwise one.
   const [prompt, response] = useMemo<[Blocks, Blocks]>(() => {
@@ -73,7 +76,7 @@ export function Transcript({ reply, isBelow = false }: Props) {
   return (
     <article
       ref={article}
-      class={`${style["transcript"]} ${isBeside ? style["wide"] : ""}`}
+      class={`${style["transcript"]} ${isBeside ? style["wide"] : ""} ${isSmall ? style["small"] : ""}`}
       data-beside={isBeside || undefined}
     >
       {from === 0 && <Golden label={reply.label} answer={answer} />}

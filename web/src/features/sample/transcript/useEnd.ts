@@ -42,6 +42,7 @@ export function useEnd(isBelow: boolean): [RefObject<HTMLElement | null>, RefObj
       pane.addEventListener("scroll", look, { passive: true });
     }
     for (const move of MOVES) addEventListener(move, stop, { capture: true, passive: true });
+    queueMicrotask(bring); // once the pane is at its start: the first frame then needs no second one
     return () => {
       stop();
       for (const pane of panes) pane?.removeEventListener("scroll", look);
