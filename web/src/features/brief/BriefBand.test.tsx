@@ -80,10 +80,14 @@ it("the band is there before its sentences are, and says so if nothing stands ou
   runs.value = [run("ready")];
   const page = await drawn(<BriefBand />, session);
   expect(page.textContent).toContain("Reading the run");
+  session.brief.now.value = brief([]);
+  await settled();
+  expect(page.textContent).toContain("Reading the run");
   session.brief.now.value = brief([sentence({})]);
   await settled();
   expect(page.querySelector("a")?.textContent).toBe("Reward The reward rose from 0.2 to 0.8; it is best at step 9.");
   session.brief.now.value = brief([]);
+  session.brief.isPartial.value = false;
   await settled();
   expect(page.textContent).toContain("Nothing stands out");
   session.end();
@@ -101,21 +105,32 @@ it("leaves out what a person has set aside", async () => {
   session.end();
 });
 
-it("a run is asked about once all of it is indexed, and again when it has grown", async () => {
-  vi.useFakeTimers();
+it("a run is asked about once its numbers are indexed, at once when all of it is, and when it has grown", async () => {
   vi.mocked(api.askBrief).mockResolvedValue(brief([sentence({})]));
   const session = createSession({ ...START, page: "rollouts", run: "r" });
-  runs.value = [run("text")];
+  runs.value = [run("scalars")];
+  const page = await drawn(<BriefBand />, session);
+  vi.useFakeTimers();
   session.brief.start();
   await vi.runAllTimersAsync();
   expect(api.askBrief).not.toHaveBeenCalled();
-  runs.value = [run("ready")];
-  runs.value = [run("ready")];
+  runs.value = [run("text")];
+  await vi.advanceTimersByTimeAsync(1000);
+  expect(api.askBrief).toHaveBeenCalledTimes(1);
+  expect(api.askFindings).not.toHaveBeenCalled();
+  expect(page.querySelectorAll("a")).toHaveLength(1);
+  expect(page.textContent).toContain("reading on");
+  runs.value = [run("text", 2)];
   await vi.runAllTimersAsync();
   expect(api.askBrief).toHaveBeenCalledTimes(1);
   runs.value = [run("ready", 2)];
-  await vi.runAllTimersAsync();
+  runs.value = [run("ready", 2)];
+  await vi.advanceTimersByTimeAsync(1000);
   expect(api.askBrief).toHaveBeenCalledTimes(2);
+  expect(page.textContent).not.toContain("reading on");
+  runs.value = [run("ready", 3)];
+  await vi.runAllTimersAsync();
+  expect(api.askBrief).toHaveBeenCalledTimes(3);
   session.end();
   vi.useRealTimers();
 });

@@ -34,10 +34,11 @@ export function BriefBand() {
   const brief = known?.run === run.id ? known : null;
   const aside = findingsAside(run.id);
   const sentences = (brief?.sentences ?? []).filter(({ evidence }) => !aside.has(evidence.finding));
+  const isReading = brief === null || session.brief.isPartial.value;
   return (
-    <section class={style["band"]} aria-label="Brief" aria-busy={brief === null ? "true" : undefined}>
+    <section class={style["band"]} aria-label="Brief" aria-busy={isReading ? "true" : undefined}>
       <div class={style["sentences"]} data-open={isOpen || undefined}>
-        {brief === null ? (
+        {brief === null || (isReading && sentences.length === 0) ? (
           <p class="quiet">{session.brief.error.value === "" ? "Reading the run …" : session.brief.error.value}</p>
         ) : sentences.length === 0 ? (
           <p class="quiet">Nothing stands out in this run.</p>
@@ -51,6 +52,9 @@ export function BriefBand() {
             <button type="button" class="action" aria-expanded={isOpen} onClick={() => open(!isOpen)}>
               {isOpen ? "Fewer" : `${sentences.length - 1} more`}
             </button>
+          )}
+          {isReading && sentences.length > 0 && (
+            <p title="Sentences about texts, such as what the reward pays for, follow">reading on …</p>
           )}
           {(session.brief.isOld.value || activityOf(run) === "running") && session.brief.asOf.value !== null && (
             <p title="Later steps are not in these sentences yet; they follow while the run grows">

@@ -1,4 +1,7 @@
-/** The brief of the run, in at most three sentences, once all of it is indexed; asked for again while it grows. */
+/**
+ * The brief of the run, in at most three sentences: first from its numbers, then once all of it is indexed, and again
+ * while it grows.
+ */
 
 import { computed, signal, untracked } from "@preact/signals";
 import { askBrief } from "../../api/routes.gen";
@@ -15,6 +18,8 @@ const SHARE = 0.1;
 const newestOf = (item: RunItem | null, split: string): number | null =>
   item?.splits.find(({ name }) => name === split)?.last_step ?? null;
 
+const isWhole = (item: RunItem): boolean => item.progress.phase === "ready";
+
 const stepsOf = ({ splits }: RunItem): string => splits.map(({ name, last_step: step }) => `${name} ${step}`).join();
 
 export class BriefStore extends Store {
@@ -26,6 +31,9 @@ export class BriefStore extends Store {
 
   /** The run as it was when its brief was requested. */
   readonly #known = signal<RunItem | null>(null);
+
+  /** True until the brief of a whole index: sentences about texts, such as what the reward pays for, may be missing. */
+  readonly isPartial = signal(true);
 
   /** The newest step that the brief knows. */
   readonly asOf = computed(() => newestOf(this.#known.value, this.now.value?.split ?? ""));
@@ -60,17 +68,21 @@ export class BriefStore extends Store {
       this.#notBefore = 0;
       clearTimeout(this.#timer);
       this.#timer = 0;
-      if (this.now.peek()?.run !== item.id) this.now.value = null;
+      if (this.now.peek()?.run !== item.id) {
+        this.now.value = null;
+        this.isPartial.value = true;
+      }
     }
     if (this.#timer !== 0 || this.#waiting.has(item.id) || !this.#isDue(item)) return;
-    const rest = this.#notBefore - performance.now();
+    const rest = this.isPartial.peek() ? 0 : this.#notBefore - performance.now();
     this.#timer = window.setTimeout(() => void this.#load(item.id), Math.max(AFTER_MS, rest));
   }
 
-  /** True if the run is indexed for the first time, has grown since, or if the index had not reached all of it. */
+  /** True if the numbers of the run, or all of it, are indexed for the first time, or if it has grown since. */
   #isDue(item: RunItem): boolean {
     const asked = this.#asked;
-    if (asked?.id !== item.id) return item.progress.phase === "ready";
+    if (asked?.id !== item.id) return item.progress.phase !== "scalars";
+    if (this.isPartial.peek()) return isWhole(item);
     const isPending = (this.now.peek()?.pending ?? 0) > 0;
     return stepsOf(asked) !== stepsOf(item) || (isPending && asked.version !== item.version);
   }
@@ -83,7 +95,8 @@ export class BriefStore extends Store {
     this.#waiting.add(run);
     const since = performance.now();
     await this.#answer(item);
-    if (this.#run === run) await this.session.findings.load(run, this.now.peek()?.version);
+    if (this.#run === run && isWhole(item)) this.isPartial.value = false;
+    if (this.#run === run && !this.isPartial.peek()) await this.session.findings.load(run, this.now.peek()?.version);
     this.#waiting.delete(run);
     if (this.#run === run) {
       this.#asked = item;
