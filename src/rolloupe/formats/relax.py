@@ -170,12 +170,10 @@ class RelaxLines(JsonlFormat):
 
     def columns(self, run: RunInfo, source: Source, block: RecordBlock) -> SampleColumns | None:  # noqa: ARG002
         """See `JsonlFormat`: `row` for records whose texts are texts."""
-        if (asked := blocks.prompts_in(block, "prompt")) is None:
-            return None
-        rewards = blocks.rewards_in(block, "reward")
+        asked, rewards = blocks.prompts_in(block, "prompt"), blocks.rewards_in(block, "reward")
         is_usual = block.types("response") == TEXTS and block.types("rollout_id") <= INTEGERS | NULLS
-        is_aside = {"metrics", *rewards.metrics}.isdisjoint(block.keys) and "env" not in rewards.tags
-        if not (is_usual and is_aside) or _has_more(block.keys) or blocks.have_texts(block, rewards.values):
+        is_usual = is_usual and {"metrics", *rewards.metrics}.isdisjoint(block.keys) and "env" not in rewards.tags
+        if asked is None or not is_usual or _has_more(block.keys) or blocks.have_texts(block, rewards.values):
             return None
         places = block.starts
         groups, indices, datasets = map(block.names, ("group_index", "sample_index", "dataset"))

@@ -41,7 +41,7 @@ def conversation(value: object) -> list[Any] | None:
 
 def have_conversation(texts: Iterable[str]) -> bool:
     """Return whether some text holds a conversation."""
-    return any(text[:1] in _BEFORE_JSON and conversation(text) is not None for text in texts)
+    return any(conversation(text) is not None for text in texts if text[:1] in _BEFORE_JSON)
 
 
 def _conversation(value: object, depth: int) -> list[Any] | None:

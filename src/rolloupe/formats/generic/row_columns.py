@@ -69,7 +69,7 @@ def sample_columns(
     doubts: dict[str, Any] = dict.fromkeys(source.depends.split("\t")[1:])
     roles = reader.known_roles(block.first)._replace(**doubts)
     prompt, response, score, step = roles.prompt, roles.response, roles.score, roles.step
-    if prompt is None or response is None or score is None or roles.messages is not None:
+    if prompt is None or response is None or score is None or roles.messages is not None or {*asked} - {prompt}:
         return None
     if step is None and source.step is None:
         step = roles.weak_step
@@ -78,14 +78,11 @@ def sample_columns(
         return None
     prompts, responses = block.columns[prompt], block.columns[response]
     reward = rewards.pop(score, None) or blocks.rewards_in(block, score)
-    if blocks.have_texts(block, reward.values):
-        return None
     if reader.divides and (None in reward.values or not (all(responses) and has_own_answer(block.first))):
         lists = (whole.columns[key] for key in whole.keys if whole.types(key) == NESTED and key not in asked)
         if any(bytes(memoryview(value)[:2]) not in _OF_ONE for value in chain.from_iterable(lists)):
             return None
-    rest = _rest(block, roles, rewards, reward)
-    if rest is None:
+    if (rest := _rest(block, roles, rewards, reward)) is None or blocks.have_texts(block, reward.values):
         return None
     metrics, tags = rest
     steps = [source.step or 0] * block.count if step is None else block.columns[step]
@@ -139,9 +136,9 @@ def _without_lists(
         elif roles <= _OF_LIST and key not in _NO_LIST and b"{" not in begins:
             columns[key] = [None] * block.count
         elif roles <= {"score"} and is_of_rewards(key) and begins == {b"{"} and not token_members((key,)):
-            rewards[key] = found = blocks.rewards_in(block, key)
-            columns[key] = [0.0 if "score" in roles else None] * block.count
-            if roles and any(of is None for of in blocks.first_of([found.values, *found.metrics.values()])):
+            rewards[key] = own = blocks.rewards_in(block, key)
+            columns[key] = [0.0 if roles else None] * block.count
+            if roles and None in blocks.first_of([own.values, *own.metrics.values()]):
                 return None  # no score
         else:
             return None
@@ -197,9 +194,11 @@ def _are_alike(block: RecordBlock, key: str, roles: Sequence[str]) -> bool:
         tests += [lambda value: is_verdict(key, value)] if "outcome" in roles else []
     if "split" in roles:
         tests.append(lambda value: split_of(key, value))
-    some = {*values} if types == TEXTS else values
-    kinds = ({_kind(test(value)) for value in some} for test in tests)
-    return all(len(found) == 1 for found in kinds)
+    # What holds for the least and the greatest integer holds for those between them: all these tests ask for a range.
+    ends = (min(values), max(values)) if types == INTEGERS and "split" not in roles else ()
+    left = [test for test in tests if not ends or not all(_kind(test(value)) for value in ends)]
+    some = {*values} if left else ()
+    return all(len({_kind(test(value)) for value in some}) == 1 for test in left)
 
 
 def _kind(result: object) -> bool:

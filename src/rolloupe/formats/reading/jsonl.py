@@ -24,8 +24,6 @@ from rolloupe.storage import expect, file_state
 from rolloupe.tokens import SampleTokens
 
 RAW_BUFFER_BYTES = 2**13
-MOST_MEAN_BYTES = 2**16
-"""Longer lines are no slower one by one: nearly all their bytes are texts or arrays."""
 AFTER_BYTES = 2**16
 """A line that begins in a range usually ends within this many bytes after it."""
 EDGES = (b"\n", b"\0")
@@ -128,10 +126,9 @@ class JsonlFormat(RecordFormat):
                 size = whole.rfind(b"\n", 0, file.readinto(buffer[: stop - at])) + 1
                 if not size:
                     return
-                samples, are_long = None, size > MOST_MEAN_BYTES * whole.count(b"\n", 0, size)
+                samples = None
                 with contextlib.suppress(Exception):  # a defect must not cost the lines: they are read one by one
-                    block = None if are_long else reader.read(whole, size, at)
-                    if block and (found := self.columns(run, source, block)):
+                    if (block := reader.read(whole, size, at)) and (found := self.columns(run, source, block)):
                         complete(block, found)
                         samples = found
                 yield at, at + size, samples

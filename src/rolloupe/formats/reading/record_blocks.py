@@ -4,6 +4,7 @@ A block of lines decodes into records of one type, which is learned from the lin
 for each of its lines what `line_reader.parse` returns for it; where that is in doubt, it returns None.
 """
 
+import contextlib
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
@@ -20,6 +21,8 @@ from rolloupe.model import SampleColumns, SampleRow
 
 BLOCK_BYTES = 2**20
 """What is done once for a block takes as long as reading a hundred kilobytes."""
+MOST_MEAN_BYTES = 2**16
+"""Longer lines are no slower one by one: nearly all their bytes are texts or arrays."""
 MAX_KEYS, MAX_KEY_CHARS = 200, 20_000
 PATIENCE = 3
 """After so many blocks in a row that did not fit, a scan reads line by line."""
@@ -29,10 +32,12 @@ Types = frozenset[type]
 INTEGERS, TEXTS, NULLS = frozenset((int,)), frozenset((str,)), frozenset((type(None),))
 NESTED: Types = frozenset((Raw,))
 FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int, float))
-_OPEN, _CLOSE = b"{}"
+_OPEN, _CLOSE = b"{", b"}"
 _NESTED = b"{[n"
 _LOOKED = 64
 """If half of so many texts repeat others, each different text of a column is read once."""
+_LEARNED = 8
+"""The keys of so many lines are nearly always those of all."""
 _MANY_DIGITS = 2_000
 """An integer that Python does not convert, of more than 4,300 digits, fills a piece of this length."""
 _decode_any = msgspec.json.Decoder(dict[str, Any]).decode_lines
@@ -108,7 +113,9 @@ class RecordBlock:
 
     def numbers(self, key: str) -> Sequence[float | None]:
         """The numbers in a column: see `value_parsers.number`."""
-        return self.columns[key] if self.types(key) == FLOATS else self.read(key, value_parsers.number)
+        if self.types(key) == FLOATS:
+            return self.columns[key]
+        return [*map(float, self.columns[key])] if self._are_short(key) else self.read(key, value_parsers.number)
 
 
 class BlockReader:
@@ -129,38 +136,32 @@ class BlockReader:
         ends = [start - 1 for start in starts[1:]]
         del starts[-1]
         # No object goes on in a line that begins with a brace if the line before it ends with one.
-        if any(whole[start] != _OPEN for start in starts) or any(
-            whole[end - 1] != _CLOSE and whole[end - 2 : end] != b"}\r" for end in ends
-        ):
+        firsts, lasts = (bytes(map(whole.__getitem__, places)) for places in (starts, (end - 1 for end in ends)))
+        if stop > MOST_MEAN_BYTES * len(ends) or firsts.strip(_OPEN):
+            return None
+        if lasts.strip(_CLOSE) and any(whole[end - 1] != _CLOSE[0] and whole[end - 2 : end] != b"}\r" for end in ends):
             return None
         data = memoryview(whole)[:stop]
-        records = self._records(data) if self._decode else None
-        if records is None and self._learn(data):
-            records = self._records(data)
+        records = _decoded(self._decode, data)
+        few = starts[_LEARNED] if len(starts) > _LEARNED else stop
+        for size in dict.fromkeys((few, stop)):
+            if records is None and self._learn(data[:size]):
+                records = _decoded(self._decode, data)
         if records is None or len(records) != len(ends):
             return None
         columns = dict(zip(self._keys, zip(*map(astuple, records), strict=True), strict=True))
         lengths = [end - start for start, end in zip(starts, ends, strict=True)]
         block = RecordBlock(columns, [place + start for start in starts], lengths)
-        nested = [value for key in self._keys if Raw in block.types(key) for value in columns[key]]
-        if any(memoryview(value)[0] not in _NESTED for value in nested):
+        nested = [memoryview(value) for key in self._keys if Raw in block.types(key) for value in columns[key]]
+        if any(value[0] not in _NESTED for value in nested):
             return None
-        pieces = range(0, stop, _MANY_DIGITS) if nested else ()
+        pieces = range(0, stop, _MANY_DIGITS) if max(map(len, nested), default=0) > _MANY_DIGITS else ()
         has_large = any(whole[at] in b"0123456789" and whole[at : at + _MANY_DIGITS].isdigit() for at in pieces)
         return None if has_large else block
 
-    def _records(self, data: memoryview) -> list[Any] | None:
-        assert self._decode
-        try:
-            return self._decode(data)
-        except (msgspec.DecodeError, ValueError, RecursionError):
-            return None
-
     def _learn(self, data: memoryview) -> bool:
         """Learn the keys of some lines, and which of them have objects or lists."""
-        try:
-            records = _decode_any(data)
-        except (msgspec.DecodeError, ValueError, RecursionError):
+        if not (records := _decoded(_decode_any, data)):
             return False
         keys = records[0].keys()
         is_usual = 0 < len(keys) <= MAX_KEYS and len("".join(keys)) <= MAX_KEY_CHARS
@@ -173,6 +174,12 @@ class BlockReader:
             return False
         self._keys = tuple(keys)
         return True
+
+
+def _decoded(decode: Callable[[memoryview], list[Any]] | None, data: memoryview) -> list[Any] | None:
+    with contextlib.suppress(msgspec.DecodeError, ValueError, RecursionError):
+        return decode(data) if decode else None
+    return None
 
 
 @lru_cache(maxsize=64)
@@ -248,9 +255,8 @@ def rewards_in(block: RecordBlock, key: str) -> Rewards:
         return Rewards(block.numbers(key), {}, {})
     values = block.values(key)
     names = [*values[0]] if type(values[0]) is dict else []
-    if len({*map(str.lower, names)}) == len(names) > 0 and all(
-        type(value) is dict and value.keys() == values[0].keys() for value in values
-    ):
+    are_alike = all(type(value) is dict and value.keys() == values[0].keys() for value in values)
+    if are_alike and len({*map(str.lower, names)}) == len(names):
         members = {name: [*map(operator.itemgetter(name), values)] for name in names}
         inner = RecordBlock(members, block.starts, block.lengths)
         if all(inner.types(name) <= NUMBERS | FLAGS for name in names):  # the names alone decide which is the whole
