@@ -6,4 +6,5 @@ export { CurveChart } from "./CurveChart";
 export { type Limits, NO_LIMITS, type Range } from "./axis";
 export { averageOf, banded, type Bounds, boundsOf, type Curve, curveOf, NO_BOUNDS, rewardOf } from "./curvesOf";
 export type { Frame } from "./drawing/frame";
+export { useWhenNear } from "./drawing/useWhenNear";
 export { kindOf } from "./kinds";

@@ -1,5 +1,6 @@
 /** One curve by step; a press opens the rollouts of the step. */
 
+import type { RefObject } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { CatalogueEntry, CurveGroup, DistributionReply } from "../../api/types.gen";
 import { acrossOf } from "../../lib/charts/across";
@@ -16,7 +17,7 @@ import { banded, type Charted, type Frame, kindOf, type Limits, type MapCharted 
 import { StepHistogram } from "../distribution";
 import { acrossWords } from "./acrossWords";
 import { bandOf, wordsOfBand } from "./band/band";
-import { askedOf, type ChartTools, groupOf, hiddenRuns, isLog, limitsOf, xOf, xTitle, zoomOf } from "./choice";
+import { type Asked, type ChartTools, groupOf, hiddenRuns, isLog, limitsOf, xOf, xTitle, zoomOf } from "./choice";
 import { DistributionChart } from "./figure/DistributionChart";
 import { figureOf, MAP, wordsOfFigure } from "./figure/figure";
 import { mappedRun } from "./figure/mapped";
@@ -47,7 +48,7 @@ interface Props {
   /** The groups of runs that the curves belong to; null if each belongs to one run. */
   groups: readonly CurveGroup[] | null;
   /** The address of all points, as a file. */
-  csv: string;
+  csv: () => string;
   /** The catalogue. */
   entries: readonly CatalogueEntry[];
   /** The step that the person points at, in any chart. */
@@ -72,6 +73,8 @@ interface Mapped {
 }
 
 export function ChartCard({
+  host,
+  asked,
   entry,
   curves,
   isMissing,
@@ -83,11 +86,10 @@ export function ChartCard({
   landmarks = NO_LANDMARKS,
   tools,
   isAside = false,
-}: Props) {
+}: Props & { host: RefObject<HTMLElement | null>; asked: Asked }) {
   const session = useSession();
   const current = session.place.lateStep.value;
   const [frame, setFrame] = useState<Frame | null>(null);
-  const asked = askedOf(session, entry.chart);
   const band = bandOf(asked, groups !== null);
   const { scale, between } = band;
   const [{ map, leftOut }, setMapped] = useState<Mapped>({ map: null, leftOut: 0 });
@@ -130,7 +132,7 @@ export function ChartCard({
   const hasBand = band.scale > 0 && !isMap && edges !== null && (curve?.steps.length ?? 0) > 1;
   const around = `${band.between === "" ? " " : ", "}${wordsOfBand(band)}`;
   const chosen = isGrouped ? [wordsOfFigure(drawing, entry.kind), "mean of runs"] : [meaning(entry, drawing)];
-  const mapOf = mappedRun(session);
+  const mapOf = mappedRun(session, asked);
   const ofRun = isMap && over.length > 0 && mapOf !== null ? `of ${harmless(nameOf(mapOf))}` : "";
   const figures = `${chosen.filter((one) => one !== "").join(", ")}${hasBand ? around : ""}`;
   const title = harmless(entry.title);
@@ -185,9 +187,10 @@ export function ChartCard({
     };
   })();
   return (
-    <section class={style["chart"]} aria-label={`${title} by ${harmless(xName).toLowerCase()}`}>
+    <section ref={host} class={style["chart"]} aria-label={`${title} by ${harmless(xName).toLowerCase()}`}>
       <ChartHead
         entry={entry}
+        asked={asked}
         entries={entries}
         figures={figures}
         definition={definition}

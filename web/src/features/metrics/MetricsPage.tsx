@@ -19,7 +19,7 @@ import { Alarms, curvesWith, showCurves } from "./Alarms";
 import { rulesOff } from "./alarms/rulesOff";
 import { useAlarms } from "./alarms/useAlarms";
 import { Catalogue } from "./catalogue/Catalogue";
-import { ChartCard } from "./ChartCard";
+import { NearCard } from "./NearCard";
 import { hasMarks, type Layout, layoutOf, pageAsked, setOption } from "./choice";
 import { Controls } from "./Controls";
 import { LayoutMenu } from "./LayoutMenu";
@@ -192,12 +192,12 @@ function Shown({ layout, alarms }: { layout: Layout; alarms: readonly AlarmItem[
                 const own = keys.get(entry) ?? [];
                 return (
                   <div key={idOf(entry.chart)} data-place={at} data-curves={own.join("\n")} class={cardClass(drag, at)}>
-                    <ChartCard
+                    <NearCard
                       entry={entry}
                       curves={curvesOf(entry)}
                       isMissing={error !== null}
                       groups={groups}
-                      csv={csvOf(entry)}
+                      csv={() => csvOf(entry)}
                       entries={layout.entries}
                       pointed={pointed}
                       point={point}

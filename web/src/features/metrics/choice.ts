@@ -233,5 +233,5 @@ export function setOption(session: Session, change: Asked): void {
   if (band !== undefined && band !== OF_GROUPS) choose({ band });
   if (change["zero"] !== undefined) choose({ fromZero: change["zero"] === "1" });
   const ask = { ...session.place.now.peek().ask, ...change };
-  session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) }, "replace");
+  session.place.go({ ask: Object.fromEntries(Object.entries(ask).filter(([, value]) => value !== "")) }, "late");
 }

@@ -1,7 +1,7 @@
 /** The parts of this feature that others may use. */
 
 export { Catalogue } from "./catalogue/Catalogue";
-export { ChartCard } from "./ChartCard";
+export { NearCard } from "./NearCard";
 export { type Layout, layoutIn, pageAsked, setOption, spanOf } from "./choice";
 export { MetricsPage } from "./MetricsPage";
 export { useCurves } from "./useCurves";

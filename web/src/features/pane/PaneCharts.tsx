@@ -9,7 +9,7 @@ import type { Session } from "../../state/session";
 import { useSession } from "../../state/useSession";
 import { Missing } from "../../ui/layout/EmptyState";
 import { kindOf } from "../charts";
-import { cardClass, ChartCard, type Layout, layoutIn, useCurves, useMoves } from "../metrics";
+import { cardClass, NearCard, type Layout, layoutIn, useCurves, useMoves } from "../metrics";
 
 /** The person's layout of the pane; `entries` is the catalogue, as far as it is known. */
 export function usePaneLayout(entries: readonly CatalogueEntry[]): Layout {
@@ -44,12 +44,12 @@ export function PaneCharts({ layout }: { layout: Layout }) {
         return (
           <div key={idOf(entry.chart)} data-place={at} class={cardClass(drag, at)}>
             {error !== null && <Missing error={error} again={again} />}
-            <ChartCard
+            <NearCard
               entry={entry}
               curves={curvesOf(entry)}
               isMissing={error !== null}
               groups={null}
-              csv={csvOf(entry)}
+              csv={() => csvOf(entry)}
               entries={layout.entries}
               pointed={pointed}
               point={point}

@@ -19,7 +19,7 @@ import style from "../Metrics.module.css";
 
 interface Props {
   title: string;
-  csv: string;
+  csv: () => string;
   /** Null for a chart that draws nothing. */
   drawn: Charted | MapCharted | null;
   entries: readonly CatalogueEntry[];

@@ -9,7 +9,7 @@ import { type Charted, type MapCharted, pictureOfChart, pictureOfMap, pngBlob, s
 interface Props {
   title: string;
   /** The address of the points. */
-  csv: string;
+  csv: () => string;
   /** Null for a chart that draws nothing. */
   drawn: Charted | MapCharted | null;
   close: () => void;
@@ -31,7 +31,7 @@ export function Saves({ title, csv, drawn, close }: Props) {
           Data as CSV
         </button>
       ) : (
-        <Download class="action" href={csv} then={close}>
+        <Download class="action" href={csv()} then={close}>
           Data as CSV
         </Download>
       )}

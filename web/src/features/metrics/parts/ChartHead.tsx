@@ -7,7 +7,7 @@ import { harmless } from "../../../lib/text/invisible";
 import { useSession } from "../../../state/useSession";
 import type { Charted, MapCharted } from "../../charts";
 import { ChartTitle } from "../ChartTitle";
-import { askedOf, type ChartTools } from "../choice";
+import type { Asked, ChartTools } from "../choice";
 import { whereOf } from "../filter/filter";
 import { Only } from "../filter/Only";
 import { ChartMenu } from "../menu/ChartMenu";
@@ -16,6 +16,7 @@ import style from "../Metrics.module.css";
 
 interface Props {
   entry: Placed;
+  asked: Asked;
   entries: readonly CatalogueEntry[];
   figures: string;
   /** How its number was computed, if the title leaves that open. */
@@ -30,7 +31,7 @@ interface Props {
   value: string;
   /** The moving average at it, in words; empty without one. */
   average: string;
-  csv: string;
+  csv: () => string;
   charted: Charted | MapCharted | null;
   hasRollouts: boolean;
   /** Why it has no curve; empty if it has one. */
@@ -40,6 +41,7 @@ interface Props {
 
 export function ChartHead({
   entry,
+  asked,
   entries,
   figures,
   definition,
@@ -57,7 +59,6 @@ export function ChartHead({
 }: Props) {
   const session = useSession();
   const title = harmless(entry.title);
-  const asked = askedOf(session, entry.chart);
   const about = (words: string): string => (definition === "" ? words : `${words}\n${definition}`);
   const place = step === undefined ? "" : `${value} ${whichValue(step, average, pointed)}: open its rollouts`;
   return (
