@@ -283,7 +283,8 @@ def search_parts(work: SearchWork, parts: Sequence[SearchPart]) -> None:
     with contextlib.suppress(SearchStopped):
         for batch in _together(texts for part in parts for texts in part.texts()):
             ends = np.cumsum([len(texts.numbers) for texts in batch])[:-1]
-            columns = [pa.concat_arrays(pieces) for pieces in zip(*(texts.columns for texts in batch), strict=True)]
+            pieces = zip(*(texts.columns for texts in batch), strict=True)
+            columns = [pa.concat_arrays(several) if len(several) > 1 else several[0] for several in pieces]
             masks = [np.split(work.mapped(parts[0].mask, column), ends) for column in columns]
             for texts, *own in zip(batch, *masks, strict=True):
                 texts.part.look(texts, own)
