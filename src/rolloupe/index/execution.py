@@ -104,13 +104,12 @@ def announce(job: Job) -> None:
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep the memory of arrays for the next ones. Touches no memory itself."""
+    """Let the C library keep the memory of arrays for the next ones. Touches no memory itself. Not for servers."""
     np.empty(KEPT_MEMORY, np.uint8)
 
 
 def _backfilled(job: BackfillJob, ended: threading.Event) -> JobReply:
     path, derived = segment.numbers_of(Path(job.folder), job.meta), None
-    keep_freed_memory()
     try:
         records = SegmentSource(job, ended)
         for kind in kinds.KINDS:
@@ -250,6 +249,7 @@ _WaitingJob: TypeAlias = tuple[Job, Future[JobReply]]
 def main() -> None:
     """Perform jobs until standard input ends."""
     keep_pandas_out()
+    keep_freed_memory()
     while line := sys.stdin.buffer.readline():
         order: WorkOrder = step_stats.decoded(unhexlify(line.rstrip()), WorkOrder)
         del line  # frees memory for a large job
