@@ -176,7 +176,7 @@ class RelaxLines(JsonlFormat):
         if asked is None or not is_usual or _has_more(block.keys) or blocks.have_texts(block, rewards.values):
             return None
         places = block.starts
-        groups, indices, datasets = map(block.names, ("group_index", "sample_index", "dataset"))
+        groups, indices = map(block.names, ("group_index", "sample_index"))
         ordinals, statuses = block.read("sample_index", parsers.integer), block.read("status", parsers.status)
         of_counts = {name: [key for key in keys if key in block.keys] for name, keys in _COUNTS.items()}
         counts = {name: blocks.first_of([*map(block.counts, keys)]) for name, keys in of_counts.items() if keys}
@@ -185,7 +185,7 @@ class RelaxLines(JsonlFormat):
             counts["prompt_tokens"] = [*map(_prompt_tokens, *sizes)]
         others = {name: block.read(key, read) for name, (key, read) in _READERS.items() if key in block.keys}
         fields: dict[str, Sequence[Any]] = {
-            "split": [_split(source, dataset) for dataset in datasets],
+            "split": block.read("dataset", lambda dataset: _split(source, parsers.name(dataset))),
             "step": block.read("rollout_id", lambda step: (source.step or 0) if step is None else step),
             **blocks.fields_of(block, asked, "response", groups, statuses),
             "index": [str(at) if name is None else name for name, at in zip(indices, places, strict=True)],

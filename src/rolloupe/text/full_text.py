@@ -166,7 +166,7 @@ def preview(text: str, limit: int = 240) -> str:
     plain = _plain(text[start : start + window])
     if len(plain) <= limit + _LONGEST_MARKER and len(text) > start + window:
         plain = _plain(text[start : start + limit * WINDOW])
-    return clean(plain if len(plain) <= limit else f"{plain[:limit].rstrip()}…")
+    return clean(plain) if len(plain) <= limit else f"{clean(plain[:limit].rstrip())}…"
 
 
 def _holds_placeholder(window: str) -> bool:

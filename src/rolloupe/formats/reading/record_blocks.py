@@ -35,7 +35,7 @@ FLOATS, FLAGS, NUMBERS = frozenset((float,)), frozenset((bool,)), frozenset((int
 _OPEN, _CLOSE = b"{", b"}"
 _NESTED = b"{[n"
 _LOOKED = 64
-"""If half of so many texts repeat others, each different text of a column is read once."""
+"""If half of so many texts or integers repeat others, each different one of a column is read once."""
 _LEARNED = 8
 """The keys of so many lines are nearly always those of all."""
 _MANY_DIGITS = 2_000
@@ -92,7 +92,7 @@ class RecordBlock:
         if key is None or key not in self.columns:
             return [read(None)] * self.count
         values = self.columns[key]
-        if self.types(key) != TEXTS or len({*values[:_LOOKED]}) > _LOOKED // 2:
+        if self.types(key) not in (TEXTS, INTEGERS) or len({*values[:_LOOKED]}) > _LOOKED // 2:
             return [*map(read, values)]
         known = {value: read(value) for value in {*values}}
         return [*map(known.__getitem__, values)]

@@ -112,7 +112,7 @@ class SampleCollector:
         self._pieces: list[list[SampleRow] | SampleColumns] = []
         self._rows: list[SampleRow] = []
         self._chars = 0
-        self._prompt, self._known = "", _PromptFacts("", 0, "")
+        self._prompt, self._known = "", ("", 0, "")
 
     def add(self, row: SampleRow) -> None:
         """Add a sample."""
@@ -144,34 +144,30 @@ class SampleCollector:
     def _cut(self, fields: Mapping[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
         """Cut texts, and return with them the length, the hash and the stamp of the whole."""
         responses, groups = fields["response"], fields["group"]
-        prompts = [*map(self._of_prompt, fields["prompt"], fields.get("question", repeat(0, count)), groups)]
+        of_prompts = map(self._of_prompt, fields["prompt"], fields.get("question", repeat(0, count)), groups)
+        prompts, hashes, ends = zip(*of_prompts, strict=True)
         rewards = fields.get("reward", repeat(None, count))
-        facts = zip(groups, fields["index"], fields["length"], rewards, prompts, responses, strict=True)
+        facts = zip(groups, fields["index"], fields["length"], rewards, ends, responses, strict=True)
         stamps = [
-            f"{group} {index} {length} {reward!r} {prompt.ends} {response[:40]} {response[-40:]}"
-            for group, index, length, reward, prompt, response in facts
+            f"{group} {index} {length} {reward!r} {asked} {response[:40]} {response[-40:]}"
+            for group, index, length, reward, asked, response in facts
         ]
         return {
-            "prompt": [prompt.preview for prompt in prompts],
-            "prompt_hash": [prompt.hash for prompt in prompts],
+            "prompt": prompts,
+            "prompt_hash": hashes,
             "response": [response[:PREVIEW_CHARS] for response in responses],
             "response_end": [response[-END_CHARS:] if len(response) > PREVIEW_CHARS else "" for response in responses],
             "response_chars": [*map(len, responses)],
             "stamp": [zlib.crc32(stamp.encode("utf-8", "replace")) for stamp in stamps],
         }
 
-    def _of_prompt(self, prompt: str, question: int, group: str) -> "_PromptFacts":
+    def _of_prompt(self, prompt: str, question: int, group: str) -> tuple[str, int, str]:
+        """Return the preview of a prompt, its hash, and its ends."""
         if prompt != self._prompt or not prompt or prompt.isspace():
             preview = text.preview(prompt[question:] or prompt, PREVIEW_CHARS)
-            self._known = _PromptFacts(preview, prompt_hash_of(prompt, group), f"{prompt[:40]} {prompt[-40:]}")
+            self._known = preview, prompt_hash_of(prompt, group), f"{prompt[:40]} {prompt[-40:]}"
             self._prompt = prompt
         return self._known
-
-
-class _PromptFacts(NamedTuple):
-    preview: str
-    hash: int
-    ends: str
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:
