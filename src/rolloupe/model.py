@@ -22,6 +22,8 @@ Real: TypeAlias = Annotated[float, Meta(extra={"wire": "number"})]
 """A number of an answer that may be NaN or infinite: a browser gets these by their names, as JSON lacks them."""
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
+StyledRun = tuple[int, int, str]
+"""A stretch of a text, and words for its style: `bold`, `dim`, `italic`, `underline`, and the name of a colour."""
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
 
 
@@ -385,6 +387,8 @@ class Part(Struct, frozen=True, kw_only=True):
     closed: bool = True
     media: str = ""
     """For an image, what the record holds: a `data:` address, base64, or the image's address."""
+    styles: tuple[StyledRun, ...] = ()
+    """The styled runs of a terminal's output, in order."""
 
 
 class Turn(Struct, kw_only=True):

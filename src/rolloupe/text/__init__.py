@@ -5,8 +5,11 @@ linear in the text. Nothing is lost: joining the parts of the turns gives back t
 """
 
 from rolloupe.text.blocks import *
+from rolloupe.text.call_summaries import *
 from rolloupe.text.full_text import *
 from rolloupe.text.messages import *
 from rolloupe.text.templates import *
+from rolloupe.text.terminal_output import *
 from rolloupe.text.tool_calls import *
+from rolloupe.text.tool_results import *
 from rolloupe.text.visible import *

@@ -5,13 +5,18 @@ Also names of groups, the order of names, and system prompts without a template.
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from rolloupe.model import Part, Sample, Turn
 from rolloupe.text.blocks import PLACEHOLDERS, parts
+from rolloupe.text.call_summaries import call_block
 from rolloupe.text.templates import ROLE_STARTS, bare_question
-from rolloupe.text.tool_calls import call_lines, call_text, decoded, decoded_result
+from rolloupe.text.terminal_output import is_terminal_output
+from rolloupe.text.tool_calls import call_text, decoded, decoded_result
+from rolloupe.text.tool_results import CallResult, Place, results_of
 from rolloupe.text.visible import clean
 
 _BLOCKS = frozenset(("think", "tool_call", "tool_result", "json", "placeholder", "image"))
@@ -48,12 +53,50 @@ def legible(part: Part) -> str:
     """Return a part as written, with the arguments of calls and JSON of tools unescaped, and without data of images."""
     if not part.raw or part.media:
         return part.text
+    if part.kind in ("text", "tool_result") and is_terminal_output(part.raw):
+        return part.text
     if "\\" not in part.raw:
         return part.raw
     if part.call is not None and not part.call.error and part.text:
         before, _, behind = part.raw.partition(part.text)
         return f"{before}{call_text(part.call)}{behind}"
     return decoded(part.raw) if part.kind in ("text", "tool_result") and part.text not in part.raw else part.raw
+
+
+def with_results(turns: Sequence[Turn]) -> Iterator[Turn]:
+    """Yield turns in which each call is a `call_block` followed by its result, which has no turn of its own then."""
+    results = results_of(turns)
+    owners = {result.turn: place for place, result in results.items()}
+    for at, turn in enumerate(turns):
+        if at not in owners:
+            read = [*_with_results(at, turn, turns, results, owners)] if turn.role == "assistant" else turn.parts
+            yield replace(turn, parts=read)
+
+
+def _with_results(
+    at: int, turn: Turn, turns: Sequence[Turn], results: Mapping[Place, CallResult], owners: Mapping[int, Place]
+) -> Iterator[Part]:
+    for place, part in enumerate(turn.parts):
+        result = results.get((at, place))
+        if part.call is None or part.call.error:
+            yield part
+        else:
+            yield Part(kind="tool_call", text=call_block(part.call, result))
+        if result and owners[result.turn] == (at, place):
+            answer = turns[result.turn].parts
+            yield from (replace(part, kind="tool_result", raw=None) if part.kind == "text" else part for part in answer)
+
+
+SHOWN_LINES = 20
+
+
+def shortened(result: str) -> str:
+    """Return a result of a tool without the lines in its middle, if it is long."""
+    lines = result.split("\n")
+    between = len(lines) - 2 * SHOWN_LINES
+    if between <= SHOWN_LINES:
+        return result
+    return "\n".join([*lines[:SHOWN_LINES], f"… {between:,} lines between", *lines[-SHOWN_LINES:]])
 
 
 def legible_parts(some: Iterable[Part]) -> Iterator[tuple[Part, str]]:
@@ -98,7 +141,7 @@ def _untagged(part: Part) -> str:
     if part.kind == "answer":
         return part.text.strip()
     if part.call is not None and not part.call.error:
-        return call_lines(part.call)
+        return call_block(part.call)
     return decoded_result(part.text) if part.kind == "tool_result" else legible(part)
 
 

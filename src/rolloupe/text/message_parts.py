@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 from rolloupe.model import Part, ToolCall
 from rolloupe.text import images, templates
 from rolloupe.text.blocks import THINK_ENDS, parts
-from rolloupe.text.tool_calls import ARGUMENTS, NAMES, call_of, call_text, decoded_result, from_object, id_of
+from rolloupe.text.terminal_output import output_part
+from rolloupe.text.tool_calls import ARGUMENTS, NAMES, call_of, call_text, from_object, id_of
 from rolloupe.text.visible import clean
 
 TEXTS = frozenset(("text", "input_text", "output_text", "refusal"))
@@ -178,10 +179,10 @@ def _content(content: object, role: str, cut: Cut, depth: int) -> list[Content]:
 
 
 def _text(text: str, role: str, cut: Cut) -> list[Part]:
-    """Return the parts of a text; JSON from a tool is shown without escapes."""
+    """Return the parts of a text; JSON from a tool is shown without escapes, and its colours are styles."""
     text = clean(text)
-    if role == "tool" and "\\u" in text and (shown := decoded_result(text)) != text:
-        return [Part(kind="text", text=shown, raw=text)]
+    if role == "tool" and (part := output_part(text)).raw is not None:
+        return [part]
     return cut(text, role)
 
 

@@ -103,21 +103,6 @@ def call_text(call: ToolCall) -> str:
     return "\n".join(filter(None, (head, readable(call.arguments))))
 
 
-def call_lines(call: ToolCall) -> str:
-    """Return a call as its name and a line for each argument; as `call_text`, if its arguments are not an object."""
-    try:
-        arguments = msgspec.json.decode(call.arguments)
-    except (msgspec.MsgspecError, ValueError):
-        arguments = None
-    if not isinstance(arguments, dict):
-        return call_text(call)
-    lines = [
-        f"  {name}: {value if isinstance(value, str) else msgspec.json.encode(value).decode()}"
-        for name, value in arguments.items()
-    ]
-    return clean("\n".join([call.name or call.id, *(line.replace("\n", "\n    ") for line in lines)]))
-
-
 def decoded(written: str) -> str:
     r"""Return JSON with characters in place of their escapes `\uXXXX`, unless they need one; all else as written."""
     if "\\u" not in written:

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from rolloupe.model import Aggregation, ToolCall
+from rolloupe.model import Aggregation, StyledRun, ToolCall
 from rolloupe.query import Alternative, SampleItem
+from rolloupe.text import CallResult, CallSummary
 from rolloupe.tokens.losses import Limit
 from rolloupe.wire.encoding import Number
 
@@ -95,6 +96,11 @@ class PartView(Struct, kw_only=True):
     """True if `/sample/image` returns an image from the record; `text` describes it."""
     cut: int
     """Number of further characters: only the raw record holds them."""
+    styles: tuple[StyledRun, ...]
+    summary: CallSummary | None
+    """A call as a person reads it."""
+    result: CallResult | None
+    """What the result of a call says; the text is that of its turn."""
 
 
 class TurnView(Struct, kw_only=True):

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
-from rolloupe.model import Locator, Part, Sample, SampleKey, Turn
+from rolloupe.model import Locator, Part, Sample, SampleKey, StyledRun, Turn
 from rolloupe.query import Group, policy, prompt_word
 from rolloupe.query.search import Hit
 from rolloupe.text import images
@@ -76,7 +76,7 @@ def sample_reply(
         group_size=max(1, len(members)),
         group_ids=[str(member) for member in members[start : start + MAX_GROUP_IDS]] or [str(key)],
         facts=facts(sample),
-        turns=[turn_view(turn) for turn in page(sample.turns, 0)],
+        turns=turn_views(sample.turns),
         turn_from=0,
         turn_total=len(sample.turns),
         chars=sum(map(chars_of, [*sample.turns, *sample.ref_turns])) + len(sample.label),
@@ -112,7 +112,7 @@ def reference(sample: Sample) -> Reference | None:
     if not sample.ref_turns and ref is None:
         return None
     gap = None if reward is None or ref is None else reward - ref
-    turns = [turn_view(turn) for turn in sample.ref_turns]
+    turns = turn_views(sample.ref_turns, most=len(sample.ref_turns))
     return Reference(turns=turns, reward=number(ref), gap=number(gap) if is_finite(gap) else None)
 
 
@@ -132,7 +132,7 @@ MAX_IMAGES = 200
 PLACE = re.compile(r"(extra|(?P<ref>ref)?(?P<turn>[0-9]{1,9}))\.(?P<place>[0-9]{1,9})")
 
 
-def page(turns: list[Turn], start: int) -> list[Turn]:
+def page(turns: Sequence[Turn], start: int) -> Sequence[Turn]:
     """Return the turns of a page from `start` on: at least one, if any is left."""
     return turns[start : start + _page_length(turns[start : start + PAGE_TURNS])]
 
@@ -153,7 +153,14 @@ def chars_of(turn: Turn) -> int:
     return sum(len(part.text if part.raw is None or part.media else part.raw) for part in turn.parts)
 
 
-def turn_view(turn: Turn) -> TurnView:
+def turn_views(turns: Sequence[Turn], start: int = 0, most: int | None = None) -> list[TurnView]:
+    """Return a page of the transcript from a turn on, or `most` turns."""
+    shown = page(turns, start) if most is None else turns[start : start + most]
+    results = text.results_of(turns)
+    return [turn_view(turn, number, results) for number, turn in enumerate(shown, start)]
+
+
+def turn_view(turn: Turn, number: int, results: Mapping[text.Place, text.CallResult]) -> TurnView:
     """Return a message of the transcript."""
     return record_from(
         TurnView,
@@ -162,11 +169,11 @@ def turn_view(turn: Turn) -> TurnView:
         metrics={name: number(value) for name, value in turn.metrics.items()},
         logs=plain(turn.logs),
         facts={name: cell(value) for name, value in turn.facts.items()},
-        parts=[part_view(part) for part in turn.parts],
+        parts=[part_view(part, results.get((number, place))) for place, part in enumerate(turn.parts)],
     )
 
 
-def part_view(part: Part) -> PartView:
+def part_view(part: Part, result: text.CallResult | None = None) -> PartView:
     """Return a part of a turn. The data of an image stays on the server: a browser requests it separately."""
     shown = part.text[:PART_CHARS]
     is_cut = len(shown) < len(part.text)
@@ -178,7 +185,18 @@ def part_view(part: Part) -> PartView:
         call=part.call and replace(part.call, arguments=text.readable(part.call.arguments)),
         image=bool(part.media),
         cut=len(part.text) - len(shown),
+        styles=_in_utf16(part.text, part.styles),
+        summary=part.call and text.summarize_call(part.call),
+        result=result,
     )
+
+
+def _in_utf16(shown: str, styles: Sequence[StyledRun]) -> tuple[StyledRun, ...]:
+    """Return styled runs with places in the units of a browser."""
+    if not styles or shown.isascii() or max(shown) < "\U00010000":
+        return tuple(styles)
+    places = [0, *itertools.accumulate(2 if char >= "\U00010000" else 1 for char in shown)]
+    return tuple((places[start], places[stop], style) for start, stop, style in styles)
 
 
 def shown_text(part: Part) -> str:

@@ -635,6 +635,11 @@ export interface PartView {
   image: boolean;
   /** Number of further characters: only the raw record holds them. */
   cut: number;
+  styles: [number, number, string][];
+  /** A call as a person reads it. */
+  summary: CallSummary | null;
+  /** What the result of a call says; the text is that of its turn. */
+  result: CallResult | null;
 }
 
 /** One call of a tool. `arguments` is JSON text if it parsed, otherwise as the model wrote it. */
@@ -643,6 +648,33 @@ export interface ToolCall {
   arguments: string;
   id: string;
   error: string;
+}
+
+/** A call in one line, and what that line leaves out. */
+export interface CallSummary {
+  form: "arguments" | "command" | "edit";
+  /** On one line: a command, a path, or the arguments with their names. */
+  line: string;
+  /** Further lines: of a command, of a difference (each begins with `+`, `-` or a space), or all arguments. */
+  body: string;
+  /** Lines that an edit adds. */
+  added: number | null;
+  removed: number | null;
+}
+
+/** What the result of a call says. */
+export interface CallResult {
+  /** The number of the turn that has the result. */
+  turn: number;
+  /** `unknown` where the record says neither that the call worked nor that it failed. */
+  outcome: "failed" | "ok" | "timeout" | "unknown";
+  exit_code: number | null;
+  duration_s: number | null;
+  /** The error that the record states, in its words. */
+  error: string;
+  lines: number;
+  /** Lines with a word for an error. */
+  error_lines: number;
 }
 
 /** A group of the list. `first` counts the samples of the list before it. */

@@ -16,7 +16,19 @@ import type { Listing } from "../state/list/list";
 import type { Session } from "../state/session";
 
 export function part(kind: string, text: string, more: Partial<PartView> = {}): PartView {
-  return { kind, text, raw: null, call: null, closed: true, image: false, cut: 0, ...more };
+  return {
+    kind,
+    text,
+    raw: null,
+    call: null,
+    closed: true,
+    image: false,
+    cut: 0,
+    styles: [],
+    summary: null,
+    result: null,
+    ...more,
+  };
 }
 
 export function turn(role: string, parts: PartView[], more: Partial<TurnView> = {}): TurnView {

@@ -15,7 +15,7 @@ from rolloupe.cli.terminal import block, console_of, line, number, tell_json, te
 from rolloupe.errors import NotFound
 from rolloupe.questions import option
 from rolloupe.server.settings import RunPaths
-from rolloupe.text import legible_parts
+from rolloupe.text import legible_parts, shortened, with_results
 from rolloupe.text.visible import visible
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class ShowOptions:
         flags=("--bytes",),
     )
     as_json: bool = option(False, "Print the sample, with all its turns and fields, as JSON.", flags=("--json",))
+    whole: bool = option(False, "All lines of long results of tools, not the first and last ones alone.")
     mask_str: str = option("", "Show each match as *, and a run of N as *×N.", "REGEX")
 
 
@@ -92,7 +93,7 @@ def show(asked: ShowOptions, place: RunPaths) -> None:
         from rolloupe.query.search.pattern import mask_of
 
         console = console_of(sys.stdout)
-        for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None):
+        for text in _page(run, sample, mask_of(asked.mask_str) if asked.mask_str else None, is_whole=asked.whole):
             console.print(text, soft_wrap=True)
 
 
@@ -120,7 +121,7 @@ def _write(data: bytes) -> None:
         sys.stdout.buffer.write(data)
 
 
-def _page(run: "Run", sample: "Sample", mask: "Mask | None") -> "Iterator[Text]":
+def _page(run: "Run", sample: "Sample", mask: "Mask | None", *, is_whole: bool) -> "Iterator[Text]":
     yield line(f"{run.id}  {sample.key}", "bold")
     facts = list(_facts(sample))
     width = min(48, max(len(name) for name, _ in facts))
@@ -128,13 +129,13 @@ def _page(run: "Run", sample: "Sample", mask: "Mask | None") -> "Iterator[Text]"
         yield line(f"{name:{width}} ", "dim") + line(value)
     for note in sample.notes:
         yield block("\n    ".join(f"Note: {note}".rstrip().split("\n")), "yellow")
-    yield from _transcript(sample.turns, mask)
+    yield from _transcript(sample.turns, mask, is_whole=is_whole)
     if sample.label:
         yield _heading("label")
         yield block(mask(sample.label) if mask else sample.label)
     if sample.ref_turns:
         yield _heading("reference response", number(sample.ref_reward))
-        yield from _transcript(sample.ref_turns, mask)
+        yield from _transcript(sample.ref_turns, mask, is_whole=is_whole)
 
 
 def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
@@ -163,8 +164,8 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
     yield "source", f"{where.source}, {place}"
 
 
-def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]":
-    for turn in turns:
+def _transcript(turns: "Sequence[Turn]", mask: "Mask | None", *, is_whole: bool) -> "Iterator[Text]":
+    for turn in with_results(turns):
         tokens = "" if turn.tokens is None else f"{turn.tokens} tokens"
         reward = "" if turn.reward is None else f"reward {number(turn.reward)}"
         facts = (f"{name} {fact if isinstance(fact, str) else number(fact)}" for name, fact in turn.facts.items())
@@ -173,6 +174,8 @@ def _transcript(turns: "Sequence[Turn]", mask: "Mask | None") -> "Iterator[Text]
         body = block("")
         for part, written in legible_parts(turn.parts):  # without a mask, repeated placeholders as one, with a number
             shown = part.text if part.kind == "placeholder" and part.raw and mask is None else written
+            if part.kind == "tool_result" and not is_whole:
+                shown = shortened(shown)
             body.append_text(block(mask(shown) if mask else shown, STYLES.get(part.kind, "")))
         body.rstrip()
         yield body

@@ -329,7 +329,7 @@ def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedT
         turns = []
         for call, result in results:
             if result:
-                turn = Turn(role="tool", origin="response", parts=[Part(kind="tool_result", text=result)])
+                turn = Turn(role="tool", origin="response", parts=[text.output_part(result, "tool_result")])
                 turn.logs["logged"] = "as the result of the call alone"
                 _tie(turn, [(call, result)])
                 turns.append(turn)
@@ -338,7 +338,7 @@ def answer_turns(messages: Sequence[Row], calls: Sequence[Row], texts: UnpackedT
     for turn, turn_results in zip(turns, _answered(turns, results), strict=True):
         _tie(turn, turn_results)
     for number, (call, result) in enumerate(results):
-        if not any(result in turn.parts[0].text for turn in (*turns[_near(number)], turns[-1])):
+        if not any(result in text.verbatim(turn) for turn in (*turns[_near(number)], turns[-1])):
             turns[-1].logs[f"result (call {_number(call)})"] = result
     return turns
 
@@ -359,7 +359,7 @@ def _message(row: Row, texts: UnpackedTexts) -> Turn:
     turn = Turn(
         role="tool" if is_result else "user",
         origin="response",
-        parts=[Part(kind="tool_result" if is_result else "text", text=texts.of(row.get("content")))],
+        parts=[text.output_part(texts.of(row.get("content")), "tool_result" if is_result else "text")],
         tokens=parsers.count(row.get("tokens")),
         logs={} if kind in ("", TOOL_RESULT) else {"turn_type": kind},
     )
@@ -372,7 +372,7 @@ def _answered(turns: Sequence[Turn], results: Sequence[Result]) -> list[list[Res
     """Return the results in each message: a single message holds all; among several, texts and order decide."""
     answered: list[list[Result]] = [[] for _ in turns]
     tools = [number for number, turn in enumerate(turns) if turn.role == "tool"]
-    shown = [turn.parts[0].text for turn in turns]
+    shown = [text.verbatim(turn) for turn in turns]
     for number, (call, result) in enumerate(results):
         near = tools
         if len(tools) > 1:

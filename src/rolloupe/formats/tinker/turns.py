@@ -96,7 +96,7 @@ def _step_turns(step: Record, number: int, count: int) -> list[Turn]:
     results = []
     for at, value in _numbered(logs, _RESULT):
         call = calls[at].call if at in calls else None
-        result = [Part(kind="tool_result", text=value)]
+        result = [text.output_part(value, "tool_result")]
         results.append(Turn(role="tool", origin="response", parts=result, name=call.name if call else ""))
     set_facts(turn, step, number, count)
     turn.logs.pop(prompt_key, None)

@@ -63,8 +63,7 @@ def turns(request: Request, run: OpenRun, key: SampleKey) -> samples.TurnsReply:
     start = params.integer(request.query_params, "from", 0, low=0)
     found = loaded(request, run, key)[0].turns
     place = to_wire.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
-    page = [to_wire.turn_view(turn) for turn in to_wire.page(found, place)]
-    return samples.TurnsReply(turns=page, turn_from=place, turn_total=len(found))
+    return samples.TurnsReply(turns=to_wire.turn_views(found, place), turn_from=place, turn_total=len(found))
 
 
 @of_sample

@@ -11,7 +11,7 @@ from rich.cells import cell_len
 from rolloupe.model import Sample, Turn
 from rolloupe.query import policy
 from rolloupe.query.search.pattern import Mask
-from rolloupe.text import read_parts
+from rolloupe.text import read_parts, with_results
 from rolloupe.text.visible import visible
 from rolloupe.tui.draw.charts import BLOCKS, MISSING, sparkline, thinned
 from rolloupe.tui.draw.ink import (
@@ -321,11 +321,11 @@ class TextBlock(NamedTuple):
 
 def blocks_of(sample: Sample, mask: Mask) -> Iterator[TextBlock]:
     """Yield the blocks of a sample, in reading order."""
-    for turn in sample.turns:
+    for turn in with_results(sample.turns):
         yield turn_block(turn, turn.origin, mask)
     if sample.label:
         yield _named("label", [("golden", Ink("golden"))], mask(sample.label))
-    for turn in sample.ref_turns:
+    for turn in with_results(sample.ref_turns):
         yield turn_block(turn, "reference", mask, "reference ")
     for note in sample.notes:
         yield _named("notes", [("note", Ink("warn"))], note)

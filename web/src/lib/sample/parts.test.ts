@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { PartView, TurnView } from "../../api/types.gen";
+import { part as record } from "../../testing/records";
 import { blocks, gist, isAllThought, opening, verbatim } from "./parts";
 
 function part(kind: string, text: string, raw: string | null = null): PartView {
-  return { kind, text, raw, call: null, closed: true, image: false, cut: 0 };
+  return record(kind, text, { raw });
 }
 
 function turn(...parts: PartView[]): TurnView {

@@ -6,7 +6,6 @@ import type { SampleReply, TurnsReply } from "../../api/types.gen";
 import { cutsLines } from "../../lib/text/chunks";
 import { isSame, weight } from "../../lib/data/same";
 import { Lru } from "../../lib/data/lru";
-import { results as resultsOf } from "../../lib/sample/toolResults";
 import { promptAfter } from "../browser/textOptions";
 import { asApiError } from "../browser/login";
 import { Store } from "../store";
@@ -79,8 +78,14 @@ export class SampleStore extends Store {
   /** The current turns, and their place among all: those that came with the sample, or a page. */
   readonly page = computed<Page | null>(() => (this.now.value === null ? null : this.pageOf(this.now.value)));
 
-  /** The tool calls that each turn answers. */
-  readonly toolResults = computed(() => resultsOf(this.page.value?.turns ?? [], this.page.value?.turn_from ?? 0));
+  /** The turns that stand in the block of a call, by number, with the name of its part: of several calls, the last. */
+  readonly answers = computed<ReadonlyMap<number, string>>(() => {
+    const { turns, turn_from: from } = this.page.value ?? { turns: [], turn_from: 0 };
+    const calls = turns.flatMap(({ parts }, turn) =>
+      parts.map(({ result }, place): [number, string] => [result?.turn ?? -1, `${from + turn}.${place}`]),
+    );
+    return new Map(calls.filter(([turn]) => turn >= from));
+  });
 
   pageOf(reply: SampleReply): Page {
     const current = this.#turned.value;

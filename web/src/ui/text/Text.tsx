@@ -3,14 +3,14 @@
 import { useSession } from "../../state/useSession";
 import { useComputed } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Span } from "../../api/types.gen";
+import type { PartView, Span } from "../../api/types.gen";
 import { WHOLE_CHARS } from "../../lib/text/chunks";
 import { visiblePlaces } from "../../lib/text/cuts";
 import { specials, visible, visiblePlace } from "../../lib/text/invisible";
 import { OF_REFERENCE } from "../../state/sample/differences";
 import { render } from "../../state/browser/textOptions";
 import { Divided, isPlain, type Marks } from "./Divided";
-import { paint, type Place, rangesOf, show } from "./paint";
+import { paint, type Place, rangesOf, show, STYLES } from "./paint";
 import "./Text.css";
 
 /** The most marks in one text: more take long to paint, and nobody looks at them all. */
@@ -24,13 +24,19 @@ interface Props {
   shift?: number;
   /** Places to mark in a part that does not belong to the sample on the screen. */
   hits?: readonly Span[] | undefined;
+  /** Styled runs of a terminal's output, with places in the part. */
+  styles?: PartView["styles"] | undefined;
 }
 
-export function Text({ text, at, shift = 0, hits }: Props) {
+const NO_STYLES: PartView["styles"] = [];
+
+export function Text({ text, at, shift = 0, hits, styles = NO_STYLES }: Props) {
   const isVisible = render.value.visible;
   const drawn = useMemo(() => (isVisible ? visible(text) : text), [text, isVisible]);
-  if (at === undefined && hits === undefined && !isVisible) return <Body drawn={drawn} />;
-  return <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} own={hits} />;
+  if (at === undefined && hits === undefined && !isVisible && styles.length === 0) return <Body drawn={drawn} />;
+  return (
+    <Marked at={at ?? ""} shift={shift} text={text} drawn={drawn} isVisible={isVisible} own={hits} styles={styles} />
+  );
 }
 
 interface MarkedProps {
@@ -40,6 +46,7 @@ interface MarkedProps {
   drawn: string;
   isVisible: boolean;
   own: readonly Span[] | undefined;
+  styles: PartView["styles"];
 }
 
 /** Most texts need no element. */
@@ -48,7 +55,7 @@ function Body({ drawn, marks }: { drawn: string; marks?: Marks | undefined }) {
 }
 
 /** A text with marked places. */
-function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
+function Marked({ at, shift, text, drawn, isVisible, own, styles }: MarkedProps) {
   const session = useSession();
   const root = useRef<HTMLElement>(null);
   // A change redraws only the texts that it concerns, of perhaps thousands.
@@ -73,12 +80,13 @@ function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
       paint("search", rangesOf(element, places(hits))),
       paint("find", rangesOf(element, places(result))),
       paint("here", here === null ? [] : rangesOf(element, places([here.span]))),
+      ...(isVisible ? [] : styled(element, styles, shift, drawn.length)),
       paint("special", isVisible && drawn.length <= WHOLE_CHARS ? rangesOf(element, specials(drawn)) : []),
     ];
     return () => {
       for (const end of ends) end();
     };
-  }, [result, hits, here, drawn, isVisible, text, shift, marks]);
+  }, [result, hits, here, drawn, isVisible, text, shift, marks, styles]);
 
   useEffect(() => {
     const element = root.current;
@@ -94,6 +102,20 @@ function Marked({ at, shift, text, drawn, isVisible, own }: MarkedProps) {
       <Body drawn={drawn} marks={marks} />
     </span>
   );
+}
+
+/** Paint the colours that a terminal would show. */
+function styled(element: Element, styles: PartView["styles"], shift: number, length: number): (() => void)[] {
+  if (styles.length === 0) return [];
+  const here = styles.filter(([start, stop]) => stop > shift && start < shift + length).slice(0, MAX_MARKS);
+  return STYLES.map((word) => {
+    const places = here.filter(([, , words]) => words.split(" ").includes(word));
+    const within = places.map(([start, stop]) => ({
+      start: Math.max(0, start - shift),
+      stop: Math.min(length, stop - shift),
+    }));
+    return paint(word, rangesOf(element, within));
+  });
 }
 
 /** The words that the other side lacks: those of the response count as inserted, those of the reference as deleted. */

@@ -6,14 +6,19 @@ export interface Place {
 }
 
 /** Names that the styles know. If the browser cannot paint ranges, nothing is painted; going to a place still works. */
-export type Paint = "search" | "find" | "here" | "special";
+export type Paint = "search" | "find" | "here" | "special" | (typeof STYLES)[number];
+
+/** The styles of a terminal that show: a browser paints colours and lines, and no weights. */
+export const STYLES = ["dim", "underline", "red", "green", "yellow", "blue", "magenta", "cyan"] as const;
+
+const PRIORITIES: Partial<Record<Paint, number>> = { here: 3, find: 2, search: 1, special: 1 };
 
 function registry(name: Paint): Highlight | null {
   if (typeof Highlight === "undefined" || typeof CSS === "undefined" || CSS.highlights === undefined) return null;
   let result = CSS.highlights.get(name);
   if (result === undefined) {
     result = new Highlight();
-    result.priority = name === "here" ? 3 : name === "find" ? 2 : 1;
+    result.priority = PRIORITIES[name] ?? 0;
     CSS.highlights.set(name, result);
   }
   return result;

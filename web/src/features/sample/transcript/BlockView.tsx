@@ -3,7 +3,10 @@
 import type { Block, Piece } from "../../../lib/sample/parts";
 import { Rich } from "../../../ui/text/Rich";
 import { Text } from "../../../ui/text/Text";
+import { useComputed } from "@preact/signals";
+import { useSession } from "../../../state/useSession";
 import { Call } from "../parts/Call";
+import { Lines } from "../parts/Lines";
 import { Picture } from "../parts/Picture";
 import { Placeholder } from "../parts/Placeholder";
 import { Think } from "../parts/Think";
@@ -24,7 +27,11 @@ export function BlockView({ block, turn, isThoughtAlone }: Props) {
     case "think":
       return <Think part={part} at={at} isAlone={isThoughtAlone} />;
     case "tool_call":
-      return <Call part={part} at={at} />;
+      return (
+        <Call part={part} at={at}>
+          <Result part={part} at={at} />
+        </Call>
+      );
     case "tool_result":
       return (
         <div class={style["result"]}>
@@ -55,6 +62,40 @@ export function BlockView({ block, turn, isThoughtAlone }: Props) {
         </div>
       );
   }
+}
+
+/** The result of a call, if it is on the page of turns and belongs to no later call. */
+function Result({ part, at }: { part: Piece; at: string }) {
+  const { sample } = useSession();
+  const number = part.result?.turn ?? -1;
+  const isHere = useComputed(() => sample.answers.value.get(number) === at).value;
+  const page = sample.page.value;
+  const turn = isHere ? page?.turns[number - page.turn_from] : undefined;
+  if (turn === undefined) return null;
+  return (
+    <div class={style["answered"]} role="group" aria-label="Its result">
+      {part.result?.error !== "" && (
+        <div class={style["wrong"]}>
+          <Text text={part.result?.error ?? ""} />
+        </div>
+      )}
+      {turn.parts.map((piece, place) =>
+        piece.kind === "text" || piece.kind === "tool_result" || piece.kind === "json" ? (
+          <Lines
+            key={place}
+            what="result"
+            text={piece.text}
+            at={`${number}.${place}`}
+            styles={piece.styles}
+            errorLines={part.result?.error_lines ?? 0}
+          />
+        ) : (
+          <Inline key={place} part={{ ...piece, place, shift: 0 }} at={`${number}.${place}`} />
+        ),
+      )}
+      {turn.chars === 0 && <span class="quiet">(an empty result)</span>}
+    </div>
+  );
 }
 
 function Inline({ part, at }: { part: Piece; at: string }) {

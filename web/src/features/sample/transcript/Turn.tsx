@@ -2,6 +2,7 @@
 
 import { ungradedTurn } from "../../../lib/sample/blind";
 import { useSession } from "../../../state/useSession";
+import { useComputed } from "@preact/signals";
 import { useMemo, useState } from "preact/hooks";
 import type { TurnView } from "../../../api/types.gen";
 import { charsOfTurn } from "../../../lib/text/endings";
@@ -11,7 +12,7 @@ import { isRecord } from "../../../lib/data/record";
 import { count, figure, score } from "../../../lib/numbers/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../../lib/sample/parts";
 import { bareName, commonPrefix } from "../../../lib/list/metricNames";
-import { errorOf } from "../../../lib/sample/toolResults";
+import { errorOf } from "../../../lib/sample/errorOf";
 import { render } from "../../../state/browser/textOptions";
 import { Box } from "../../../ui/layout/Box";
 import { Copy } from "../../../ui/controls/Copy";
@@ -47,8 +48,10 @@ interface Props {
 }
 
 export function Turn(props: Props) {
-  const { isBlind } = useSession().judging;
-  if (props.turn.role === "system" && !render.value.system) return null;
+  const session = useSession();
+  const { isBlind } = session.judging;
+  const isInCall = useComputed(() => session.sample.answers.value.has(Number(props.at))).value;
+  if (isInCall || (props.turn.role === "system" && !render.value.system)) return null;
   return <Shown {...props} turn={isBlind.value ? ungradedTurn(props.turn) : props.turn} />;
 }
 

@@ -1,0 +1,155 @@
+"""Which turn answers which call of a tool, and what a result says of itself: an exit code, a duration, a failure.
+
+Three levels of failure are kept apart: one that the record states, an exit code, and words that look like an error.
+Only the first two make a result a failed one.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from rolloupe.model import Turn
+
+ResultOutcome = Literal["ok", "failed", "timeout", "unknown"]
+Place = tuple[int, int]
+"""The number of a turn, and of a part in it."""
+
+
+class CallResult(Struct, frozen=True, kw_only=True):
+    """What the result of a call says."""
+
+    turn: int
+    """The number of the turn that has the result."""
+    outcome: ResultOutcome
+    """`unknown` where the record says neither that the call worked nor that it failed."""
+    exit_code: int | None = None
+    duration_s: float | None = None
+    error: str = ""
+    """The error that the record states, in its words."""
+    lines: int = 0
+    error_lines: int = 0
+    """Lines with a word for an error."""
+
+
+def results_of(turns: Sequence[Turn], first: int = 0) -> dict[Place, CallResult]:
+    """Return the result of each call that has one; `first` is the number of the first turn."""
+    return {place: result_of(turns[turn], first + turn) for place, turn in _pairs(turns, first).items()}
+
+
+def _pairs(turns: Sequence[Turn], first: int) -> dict[Place, int]:
+    """Pair calls with the turns that answer them: by the ids of the calls, otherwise by their order.
+
+    A call with an id waits for its result, whatever comes between; if an id occurs again, the later call waits.
+    """
+    pairs: dict[Place, int] = {}
+    waiting: dict[str, tuple[int, list[Place]]] = {}
+    unnamed: list[Place] = []
+    last: list[Place] = []
+    for at, turn in enumerate(turns):
+        calls = [(part.call.id if part.call else "", (first + at, place))
+                 for place, part in enumerate(turn.parts) if part.kind == "tool_call"]  # fmt: skip
+        if calls:
+            for name, place in calls:
+                asked_at, others = waiting.get(name, (-1, []))
+                waiting[name] = at, [*others, place] if asked_at == at else [place]
+            last = [place for _, place in calls]
+            unnamed = [*last] if not any(name for name, _ in calls) else []
+        elif turn.role == "tool":
+            # A result that names unknown calls belongs to none; one that names nothing belongs to the next call.
+            named = turn.tool_call_id
+            ids = [named] if named == "" or named in waiting else named.split(", ")
+            answered = [waiting[id_][1].pop(0) for id_ in ids if id_ and id_ in waiting and waiting[id_][1]]
+            if not answered and named == "":
+                answered = [place for place in last if place not in pairs][:1]
+            elif not answered and unnamed:
+                answered = [unnamed.pop(0)]
+            pairs |= dict.fromkeys(answered, at)
+        elif turn.role == "user":
+            last, unnamed = [], []
+    return pairs
+
+
+_EXIT = re.compile(
+    r"(?:\[?the |\[)?(?:(?:command|process)(?: (?:completed|finished|exited))?,? ?(?:with |has )?)?"
+    r"(?:exit(?:ed)?(?: with)?(?: (?:code|status))?|return(?: |_)?code|exit_?code|<returncode>)[:= ]*"
+    r"(?P<code>-?[0-9]{1,10})(?:</returncode>)?[\]).]{0,3}",
+    re.IGNORECASE,
+)
+_TIMEOUT = re.compile(
+    r"\W{0,3}(?:error: ?)?(?:the |this )?(?:command|execution|process|tool|call|request|operation|code|script|test)?s?"
+    r"(?: execution| call)? ?(?:has |have |was )?(?:timed[ -]out|timeout)\b.{0,120}",
+    re.IGNORECASE,
+)
+_WALL = re.compile(
+    r"(?:wall|run|execution|elapsed) ?time:? *(?P<s>[0-9.]{1,12}) ?s(?:ec(?:ond)?s?)?\b.*", re.IGNORECASE
+)
+_ERRORS = re.compile(r"(?i:\b(?:error|exception|traceback|failed|fatal)\b)|[a-z](?:Error|Exception)\b")
+_CODES = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "status_code")
+_DURATIONS = {
+    "duration_s": 1.0, "duration_seconds": 1.0, "wall_time_seconds": 1.0, "execution_time": 1.0, "runtime": 1.0,
+    "duration_ms": 1e-3, "execution_time_ms": 1e-3, "elapsed_ms": 1e-3,
+}  # fmt: skip
+_HEAD_LINES, _TAIL_LINES, _LINE_CHARS = 3, 3, 300
+_MAX_JSON_CHARS = 200_000
+
+
+def result_of(turn: Turn, number: int) -> CallResult:
+    """Return what a turn with a result says of its call."""
+    text = "".join(part.text for part in turn.parts if part.kind != "marker")
+    written = "".join(part.raw or part.text for part in turn.parts if part.kind != "marker")
+    members = {**turn.logs, **_members(written)}
+    for inner in ("metadata", "info", "extra"):
+        if isinstance(members.get(inner), dict):
+            members |= members[inner]
+    code = next((value for key in _CODES if type(value := members.get(key)) is int), None)
+    took = next((value * by for key, by in _DURATIONS.items() if type(value := members.get(key)) in (int, float)), None)
+    error = next((value for key in ("error", "is_error", "isError") if (value := turn.logs.get(key))), None)
+    is_late = members.get("timed_out") is True or members.get("timeout") is True
+    for line in _ends(text):
+        if code is None and (match := _EXIT.fullmatch(line)):
+            code = int(match["code"])
+        elif took is None and (match := _WALL.fullmatch(line)):
+            took = _seconds(match["s"])
+        is_late = is_late or _TIMEOUT.fullmatch(line) is not None
+    words = error if isinstance(error, str) and error.lower() not in ("true", "error") else ""
+    is_late = is_late or (bool(error) and "time" in words.lower() and _TIMEOUT.search(words) is not None)
+    is_failed = bool(error) or code not in (None, 0)
+    is_known = code == 0 or any(turn.logs.get(key) is False for key in ("error", "is_error", "isError"))
+    return CallResult(
+        turn=number,
+        outcome="timeout" if is_late else "failed" if is_failed else "ok" if is_known else "unknown",
+        exit_code=code,
+        duration_s=took if took is not None and 0 < took < 1e9 else None,
+        error=words,
+        lines=text.count("\n") + (1 if text and text[-1] != "\n" else 0),
+        error_lines=sum(1 for line in text[:10_000_000].split("\n") if _ERRORS.search(line)),
+    )
+
+
+def _seconds(written: str) -> float | None:
+    try:
+        return float(written)
+    except ValueError:
+        return None
+
+
+def _members(text: str) -> dict[str, Any]:
+    """Return the members of a result that is an object of JSON."""
+    if text[:1] != "{" or len(text) > _MAX_JSON_CHARS:
+        return {}
+    try:
+        value = msgspec.json.decode(text)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _ends(text: str) -> list[str]:
+    """Return the first and last lines, where a harness adds its own words; none that are long."""
+    text = text.strip()
+    head = text[: _HEAD_LINES * _LINE_CHARS].split("\n")[:_HEAD_LINES]
+    tail = text[-_TAIL_LINES * _LINE_CHARS :].split("\n")[-_TAIL_LINES:]
+    return [line.strip() for line in dict.fromkeys([*head, *tail]) if len(line) < _LINE_CHARS]
