@@ -29,8 +29,8 @@ class CallSummary(Struct, frozen=True, kw_only=True):
 
 
 LINE_CHARS = 200
-MAX_EDIT_CHARS = 40_000
-"""Longer texts are shown whole, as removed and as added: finding what differs takes more than linear time."""
+MAX_EDIT_PAIRS = 250_000
+"""Of texts with more pairs of lines, all of both is shown: finding what differs takes more than linear time."""
 _COMMANDS = ("command", "cmd", "commands", "script", "bash", "shell", "keystrokes", "code", "python")
 _CODE = frozenset(("code", "python"))
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file", "abs_path")
@@ -142,7 +142,7 @@ def _text(arguments: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 
 def _difference(old: str, new: str) -> list[str]:
     before, after = old.split("\n") if old else [], new.split("\n") if new else []
-    if len(old) + len(new) > MAX_EDIT_CHARS:
+    if len(before) * len(after) > MAX_EDIT_PAIRS:
         return [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
     lines: list[str] = []
     for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():

@@ -31,7 +31,7 @@ class CallResult(Struct, frozen=True, kw_only=True):
     """The error that the record states, in its words."""
     lines: int = 0
     error_lines: int = 0
-    """Lines with a word for an error."""
+    """Lines with a word for an error, in the first million characters."""
 
 
 def results_of(turns: Sequence[Turn], first: int = 0) -> dict[Place, CallResult]:
@@ -94,6 +94,7 @@ _DURATIONS = {
 }  # fmt: skip
 _HEAD_LINES, _TAIL_LINES, _LINE_CHARS = 3, 3, 300
 _MAX_JSON_CHARS = 200_000
+_READ_CHARS = 1_000_000
 
 
 def result_of(turn: Turn, number: int) -> CallResult:
@@ -125,7 +126,7 @@ def result_of(turn: Turn, number: int) -> CallResult:
         duration_s=took if took is not None and 0 < took < 1e9 else None,
         error=words,
         lines=text.count("\n") + (1 if text and text[-1] != "\n" else 0),
-        error_lines=sum(1 for line in text[:10_000_000].split("\n") if _ERRORS.search(line)),
+        error_lines=sum(1 for line in text[:_READ_CHARS].split("\n") if _ERRORS.search(line)),
     )
 
 

@@ -157,10 +157,10 @@ def turn_views(turns: Sequence[Turn], start: int = 0, most: int | None = None) -
     """Return a page of the transcript from a turn on, or `most` turns."""
     shown = page(turns, start) if most is None else turns[start : start + most]
     results = text.results_of(turns)
-    return [turn_view(turn, number, results) for number, turn in enumerate(shown, start)]
+    return [turn_view(turn, at, results) for at, turn in enumerate(shown, start)]
 
 
-def turn_view(turn: Turn, number: int, results: Mapping[text.Place, text.CallResult]) -> TurnView:
+def turn_view(turn: Turn, at: int, results: Mapping[text.Place, text.CallResult]) -> TurnView:
     """Return a message of the transcript."""
     return record_from(
         TurnView,
@@ -169,7 +169,7 @@ def turn_view(turn: Turn, number: int, results: Mapping[text.Place, text.CallRes
         metrics={name: number(value) for name, value in turn.metrics.items()},
         logs=plain(turn.logs),
         facts={name: cell(value) for name, value in turn.facts.items()},
-        parts=[part_view(part, results.get((number, place))) for place, part in enumerate(turn.parts)],
+        parts=[part_view(part, results.get((at, place))) for place, part in enumerate(turn.parts)],
     )
 
 

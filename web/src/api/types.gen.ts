@@ -652,10 +652,10 @@ export interface ToolCall {
 
 /** A call in one line, and what that line leaves out. */
 export interface CallSummary {
-  form: "arguments" | "command" | "edit";
-  /** On one line: a command, a path, or the arguments with their names. */
+  form: "arguments" | "code" | "command" | "edit";
+  /** On one line: a command, the beginning of code, a path, or the arguments with their names. */
   line: string;
-  /** Further lines: of a command, of a difference (each begins with `+`, `-` or a space), or all arguments. */
+  /** If there is more: a whole command, a difference (its lines begin with `+`, `-` or a space), or the arguments. */
   body: string;
   /** Lines that an edit adds. */
   added: number | null;
@@ -673,7 +673,7 @@ export interface CallResult {
   /** The error that the record states, in its words. */
   error: string;
   lines: number;
-  /** Lines with a word for an error. */
+  /** Lines with a word for an error, in the first million characters. */
   error_lines: number;
 }
 

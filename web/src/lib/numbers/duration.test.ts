@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ago } from "./duration";
+import { ago, took } from "./duration";
 
 describe("spans of time", () => {
   it("tell how long ago", () => {
@@ -10,6 +10,18 @@ describe("spans of time", () => {
       "59 min ago",
       "2 h ago",
       "2 d ago",
+    ]);
+  });
+  it("say how long something took", () => {
+    expect([0.00012, 0.12, 0.9996, 6.149, 59.9, 59.96, 185, 3725].map(took)).toEqual([
+      "0.12 ms",
+      "120 ms",
+      "1 s",
+      "6.1 s",
+      "60 s",
+      "1 min 00 s",
+      "3 min 05 s",
+      "1 h 02 min",
     ]);
   });
 });

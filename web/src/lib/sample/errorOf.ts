@@ -1,5 +1,3 @@
-/** The error that a message reports. */
-
 import { isRecord } from "../data/record";
 
 /** The error that a message reports: a sentence, or just the word. */

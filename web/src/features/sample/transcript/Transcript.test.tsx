@@ -140,7 +140,8 @@ describe("a transcript", () => {
 
   it("shows answer, reference, gap, calls and the source", async () => {
     const call = { name: "calculator", arguments: '{\n  "x": 1\n}', id: "c1", error: "" };
-    const turns = [turn("assistant", [part("tool_call", "", { call })])];
+    const summary = { form: "arguments" as const, line: "x 1", body: "", added: null, removed: null };
+    const turns = [turn("assistant", [part("tool_call", "", { call, summary })])];
     const host = await drawn(
       <Transcript reply={reply({ turns, label: "150√3", reference: { turns: [], reward: 0.25, gap: 0.75 } })} />,
       session,
@@ -149,7 +150,7 @@ describe("a transcript", () => {
       "Golden",
       "150√3",
       "calculator",
-      '"x": 1',
+      "x 1",
       "Reference",
       "0.250",
       "+0.750",
@@ -157,6 +158,30 @@ describe("a transcript", () => {
     ]) {
       expect(host.textContent).toContain(text);
     }
+  });
+
+  it("shows a result once, in the block of its call, and the middle of a long one on demand", async () => {
+    const lines = Array.from({ length: 400 }, (_, i) => `line ${i}`).join("\n");
+    const call = { name: "bash", arguments: '{"command": "ls"}', id: "c1", error: "" };
+    const facts = { exit_code: 1, duration_s: 2.5, error: "", lines: 400, error_lines: 3 };
+    const called = part("tool_call", "", {
+      call,
+      summary: { form: "command", line: "ls", body: "", added: null, removed: null },
+      result: { turn: 1, outcome: "failed", ...facts },
+    });
+    const sample = reply({ turns: [turn("assistant", [called]), turn("tool", [part("text", lines)])] });
+    session.sample.now.value = sample;
+    const host = await drawn(<Transcript reply={sample} />, session);
+    expect(host.querySelectorAll("[data-role]").length).toBe(1);
+    const block = host.querySelector("[aria-label='Call of bash']");
+    for (const text of ["$ ls", "exit 1", "400 lines", "2.5 s", "line 3", "line 399", "3 with a word for an error"])
+      expect(block?.textContent).toContain(text);
+    expect(block?.textContent.split("line 399").length).toBe(2);
+    expect(block?.querySelector("[hidden]")?.textContent).toContain("line 200");
+    button(host, "show all").click();
+    await settled();
+    expect(block?.querySelector("[hidden]")).toBeNull();
+    expect(block?.textContent).toContain("line 200");
   });
 
   it("stands beside its reference, and marks the words in which the two differ", async () => {
