@@ -233,7 +233,7 @@ def test_which_step_it_is_and_whether_it_was_the_last_are_facts_of_the_turn(tmp_
     spoken = [turn for turn in sample.turns if turn.role == "assistant"]
     assert [turn.facts for turn in spoken] == [{"step_idx": 0, "episode_done": "no"}, {"step_idx": 1}, {}]
     assert "step_idx" not in spoken[0].logs and spoken[2].logs["step_idx"] == "x"
-    assert to_wire.turn_view(spoken[0]).facts == {"step_idx": 0, "episode_done": "no"}
+    assert to_wire.turn_views(spoken)[0].facts == {"step_idx": 0, "episode_done": "no"}
 
 
 def test_the_conversation_of_a_later_schema_is_the_transcript(tmp_path: Path) -> None:
