@@ -331,6 +331,9 @@ class SampleRow(Struct, kw_only=True):
     trace_id: Annotated[str, Column("identity")] = ""
     """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
     status_raw: Annotated[str, Column("outcome", type="word")] = ""
+    cause: Annotated[str, Column("outcome", "fe", "Ended by", type="word")] = ""
+    """What ended the sample, if not the model: environment, grader, timeout, limit or unknown. The index sets this
+    field where the format leaves it empty."""
     prompt_hash: Annotated[int, Column("identity")] = 0
     """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt. The index sets
     this field."""

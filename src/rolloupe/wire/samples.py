@@ -183,6 +183,7 @@ class SampleReply(TurnsReply, kw_only=True):
     advantage: Number
     status: str
     status_raw: str
+    cause: str
     env: str
     discarded: str
     policy_version: str

@@ -80,6 +80,11 @@ BREAKS: dict[str, tuple[Callable[[SampleRecord], SampleRecord | None], int, str]
     "text_reward": (at(1, reward="0.5", advantage=None), 1, "1 sample is text, not a number, so it does not"),
     "single_samples": (alone, 1, "siblings: 1 sample."),
     "truncated_rewards": (at(1, status="truncated", response="So"), 1, "1 of 1 truncated sample was rewarded"),
+    "trained_failures": (
+        at(1, status="SandboxError"),
+        1,
+        "and was trained on all the same, which moved the mean reward of 1 group, by 0.167 on average.",
+    ),
     "same_texts": (alike, 4, "In 1 of 20 groups of 4 or more all siblings wrote the same response: 4 samples."),
     "off_centre": (advantages(0.0, 1.0, 0.0, 1.0), 4, "In 1 group the advantages of siblings do not add up"),
 }

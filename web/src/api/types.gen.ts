@@ -839,6 +839,7 @@ export interface SampleReply {
   advantage: WireNumber;
   status: string;
   status_raw: string;
+  cause: string;
   env: string;
   discarded: string;
   /** The version or versions of the policy that wrote the response, if the record has them. */
@@ -2579,4 +2580,5 @@ export const COLUMNS = [
   {"name": "discarded", "label": "Discarded", "short": "", "unit": ""},
   {"name": "prompt", "label": "Prompt", "short": "", "unit": ""},
   {"name": "response", "label": "Response", "short": "", "unit": ""},
+  {"name": "cause", "label": "Ended by", "short": "", "unit": ""},
 ] as const;

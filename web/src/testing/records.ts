@@ -63,6 +63,7 @@ export function reply(more: Partial<SampleReply> = {}): SampleReply {
     advantage: null,
     status: "completed",
     status_raw: "",
+    cause: "",
     env: "",
     discarded: "",
     policy_version: "",

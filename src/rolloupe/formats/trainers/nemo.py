@@ -20,6 +20,7 @@ from rolloupe import text, tokens
 from rolloupe.formats.generic.keys import Roles
 from rolloupe.formats.generic.rows import NamedRows
 from rolloupe.formats.reading import value_parsers as parsers
+from rolloupe.formats.reading.causes import cause_of
 from rolloupe.formats.reading.documents import ByEnding
 from rolloupe.formats.reading.files import alone, file_of, is_one_file, plain_name, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat, PromptRuns
@@ -133,6 +134,10 @@ class NemoGym(NamedRows, JsonlFormat):
         row.uid = parsers.name(record.get("_ng_rollout_id")) or row.uid
         row.discarded = parsers.reason(record.get(FAILURE)) or ""
         row.tags.pop(FAILURE, None)
+        is_masked = record.get("mask_sample") is True
+        if is_masked or row.discarded:
+            cause = cause_of("error", row.discarded or parsers.tag(record.get("failure_reason")) or "")
+            row.cause = "environment" if is_masked and cause == "unknown" else cause
         found = tokens_of(record.get(_ITEMS))
         if found.ids:
             row.prompt_tokens, row.total_tokens, row.has_series = found.first, len(found.ids), True

@@ -15,6 +15,7 @@ import pyarrow as pa
 from msgspec.structs import astuple
 
 from rolloupe import text
+from rolloupe.formats.reading.causes import cause_of
 from rolloupe.model import Annotation, SampleColumns, SampleRow
 
 MAX_METRICS = 512
@@ -96,8 +97,8 @@ def _of_rows(rows: Sequence[SampleRow], names: Names) -> SampleColumns:
     return SampleColumns(count=len(rows), fields=fields, metrics={}, tags=tags)
 
 
-_READ = ("prompt", "question", "response", "group", "index", "length", "reward")
-_WRITTEN = ("prompt", "prompt_hash", "response", "response_end", "response_chars", "stamp")
+_READ = ("prompt", "question", "response", "group", "index", "length", "reward", "status", "status_raw", "cause")
+_WRITTEN = ("prompt", "prompt_hash", "response", "response_end", "response_chars", "stamp", "cause")
 WAITING_CHARS = 2**18
 """The most characters of rows whose texts are cut together."""
 
@@ -138,7 +139,8 @@ class SampleCollector:
         if rows:
             short = self._cut({name: [getattr(row, name) for row in rows] for name in _READ}, len(rows))
             for row, *values in zip(rows, *(short[name] for name in _WRITTEN), strict=True):
-                row.prompt, row.prompt_hash, row.response, row.response_end, row.response_chars, row.stamp = values
+                row.prompt, row.prompt_hash, row.response, row.response_end, *others = values
+                row.response_chars, row.stamp, row.cause = others
             self._pieces.append(rows)
 
     def _cut(self, fields: Mapping[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
@@ -158,6 +160,7 @@ class SampleCollector:
             "response": [response[:PREVIEW_CHARS] for response in responses],
             "response_end": [response[-END_CHARS:] if len(response) > PREVIEW_CHARS else "" for response in responses],
             "response_chars": [*map(len, responses)],
+            "cause": _causes(fields, count),
             "stamp": [zlib.crc32(stamp.encode("utf-8", "replace")) for stamp in stamps],
         }
 
@@ -168,6 +171,12 @@ class SampleCollector:
             self._known = preview, prompt_hash_of(prompt, group), f"{prompt[:40]} {prompt[-40:]}"
             self._prompt = prompt
         return self._known
+
+
+def _causes(fields: Mapping[str, Sequence[Any]], count: int) -> Sequence[str]:
+    own = fields.get("cause", repeat("", count))
+    words = zip(own, fields.get("status", repeat("unknown", count)), fields.get("status_raw", repeat("", count)))  # noqa: B905
+    return [cause or cause_of(status, word) for cause, status, word in words]
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:

@@ -76,7 +76,7 @@ def discard(path: Path) -> None:
 LAYOUT = 22
 """Raise it when the names or places of files change: all indexes are then rebuilt. Kinds have their own versions."""
 
-NUMBERS = SegmentKind("numbers", 15, ".parquet")
+NUMBERS = SegmentKind("numbers", 16, ".parquet")
 ANNOTATIONS = SegmentKind("annotations", 2, ".parquet")
 """Raise their versions when rows of samples, or of files beside them, are read in another way or get a column."""
 

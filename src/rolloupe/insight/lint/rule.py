@@ -24,7 +24,7 @@ Places = NDArray[np.intp]
 
 COLUMNS = (
     "split", "step", "reward", "advantage", "status", "discarded", "env", "turns", "response_tokens", "response_chars",
-    "derived.ends_with_eos",
+    "derived.ends_with_eos", "cause",
 )  # fmt: skip
 
 RECORDED = ("sample_id", "sample_uid", "trajectory_id")
@@ -84,6 +84,7 @@ class LintData:
         self.turns, self.tokens = self.arrays.numbers("turns"), self.arrays.numbers("response_tokens")
         self.ends = self.arrays.numbers("derived.ends_with_eos")
         self.status, self.env, self.split = (self.arrays.words(name) for name in ("status", "env", "split"))
+        self.cause = self.arrays.words("cause")
         self.chars = self.arrays.numbers("response_chars")
         self.has_text = self.chars > 0
         self.has_prompt = self.arrays.table[ASKED].to_numpy().astype(np.bool_)

@@ -1,7 +1,7 @@
 """Rules about rows (rewards, advantages, texts and groups), a run as a whole, and the token series of its steps."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -473,6 +473,30 @@ def truncated_rewards(data: LintData) -> Breach | None:
     text = f"{count:,} of {counted(of_all, 'truncated sample')} {'was' if count == 1 else 'were'} rewarded"
     least = f"{int(middle.sum()):,} of them got at least the median of the group"
     return breach(paid, f"{text}; {least}.") if middle.any() else None
+
+
+@lint_rule()
+def trained_failures(data: LintData) -> Breach | None:
+    """Samples that ended by a failure of the environment or the grader have a reward, and count as trained on."""
+    if not (data.cause[data.is_train] != "").any() and not (data.status[data.is_train] != "unknown").any():
+        raise NotChecked("the run does not say how its training samples ended")
+    failed = np.isin(data.cause, ("environment", "grader"))
+    bad = data.trained & failed & np.isfinite(data.reward)
+    shifts = [*_baseline_shifts(data, bad)]
+    mean = f", by {np.mean(shifts):.3g} on average" if shifts else ""
+    moved = f", which moved the mean reward of {counted(len(shifts), 'group')}{mean}" if shifts else ""
+    text = f"{{n}} ended by a failure of the environment or the grader, and {'was' if bad.sum() == 1 else 'were'}"
+    return breach(bad, f"{text} trained on all the same{moved}.")
+
+
+def _baseline_shifts(data: LintData, bad: Mask) -> Iterator[float]:
+    """Yield by how much some samples change the mean reward of their groups, of which others are left."""
+    for group in np.flatnonzero(data.grouping.sums(bad.astype(np.float64)) > 0) if len(data.grouping) else ():
+        own = slice(data.grouping.starts[group], data.grouping.starts[group] + data.grouping.sizes[group])
+        counts = data.trained[own] & np.isfinite(data.reward[own])
+        others = counts & ~bad[own]
+        if others.any() and (shift := data.reward[own][counts].mean() - data.reward[own][others].mean()):
+            yield float(shift)
 
 
 MOST_NAMED = 3

@@ -33,6 +33,12 @@ const SAID: ReadonlySet<string> = new Set([
   "weight_version",
   "model_version",
 ]);
+/** What ended a sample, if not the model. A limit is its status already. */
+const CAUSES: ReadonlyMap<string, string> = new Map([
+  ["environment", "a failure of the environment"],
+  ["grader", "a failure of the grader"],
+  ["timeout", "a time-out"],
+]);
 const FINE: ReadonlySet<string> = new Set(["completed", "unknown"]);
 
 /** True for a metric that repeats the reward under another name. */
@@ -65,6 +71,7 @@ export function labelled(reply: SampleReply, group: GroupReward | null = null): 
     })),
     ...besideGroup(reply, group),
     ...status(reply),
+    ...word("Ended by", CAUSES.get(reply.cause) ?? "", "cause", "warn", reply.cause),
     ...discarded(reply),
     ...tokens(reply),
     {
@@ -138,8 +145,8 @@ function number(
   return value === null ? [] : [{ label, title: exact(value), ...rest(value) }];
 }
 
-function word(label: string, text: string, field: string, tone?: "warn" | "tag"): Labelled[] {
-  return text === "" ? [] : [{ label, text, title: text, field, by: text, ...(tone && { tone }) }];
+function word(label: string, text: string, field: string, tone?: "warn" | "tag", by = text): Labelled[] {
+  return text === "" ? [] : [{ label, text, title: text, field, by, ...(tone && { tone }) }];
 }
 
 function filter(field: string, value: WireNumber): Pick<Labelled, "field" | "by"> {

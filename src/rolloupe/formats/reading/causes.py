@@ -1,0 +1,50 @@
+"""What ended a sample other than the model's own work, by the words in which frameworks say how it ended.
+
+Sources of the words: error classes of verifiers (`verifiers/errors.py`), exit statuses of SWE-agent, termination
+reasons of tau2, limits and tool errors of Inspect, exceptions of Harbor, failure classes of NeMo-Gym. A word that no
+rule knows decides nothing: whoever counts environment failures must be able to trust each of them.
+"""
+
+import re
+from functools import lru_cache
+from typing import Literal, get_args
+
+from rolloupe.model import Status
+
+Cause = Literal["", "environment", "grader", "timeout", "limit", "unknown"]
+CAUSES = frozenset(cause for cause in get_args(Cause) if cause)
+
+_FAILURE = r"(?:error|exception|failure|failed|fail|died|crash(?:ed)?|unavailable|lost|timeout|time_out)"
+_GRADER = re.compile(rf"^(?:verifier|reward|judge|grader|scorer|scoring|rubric)s?(?:_[a-z_]+)?_{_FAILURE}$")
+_TIME = re.compile(r"time_?d?_?out|time_limit|max_time|wall_time|deadline|^(?:time|working)$")
+_LIMIT = re.compile(
+    r"overlong|^length$|max_?(?:output_)?(?:tokens?|turns?|steps?|length|rounds?|iterations?|messages?)|"
+    r"(?:token|turn|step|message|context|cost|budget|iteration)s?_(?:limit|window|length|exceeded)|"
+    r"^exit_(?:cost|context)$|limits?_exceeded|too_many_(?:tokens|turns|steps)|^(?:message|token|context|cost|turns)$"
+)
+_ENVIRONMENT = re.compile(
+    r"^(?:sandbox|toolset|env|environment|task|tunnel|interception|harness|provider|container|docker|infrastructure|"
+    rf"connection|network|api|browser|vm|pod)(?:_[a-z_]+)?_{_FAILURE}$|"
+    r"^(?:user_error|exit_environment_error|exit_api|transient)$"
+)
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
+
+
+@lru_cache(maxsize=4096)
+def cause_of(status: Status, word: str) -> Cause:
+    """Return what ended a sample; empty for one that ended by itself, or does not say.
+
+    An error without a known word has the cause `unknown`.
+    """
+    if status in ("completed", "pending"):
+        return ""
+    folded = _CAPITAL.sub("_", word.rpartition(".")[2].strip()).lower()
+    if _GRADER.search(folded):
+        return "grader"
+    if _TIME.search(folded):
+        return "timeout"
+    if status == "truncated" or _LIMIT.search(folded):
+        return "limit"
+    if _ENVIRONMENT.search(folded):
+        return "environment"
+    return "unknown" if status == "error" else ""
