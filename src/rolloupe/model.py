@@ -22,6 +22,8 @@ Real: TypeAlias = Annotated[float, Meta(extra={"wire": "number"})]
 """A number of an answer that may be NaN or infinite: a browser gets these by their names, as JSON lacks them."""
 
 Status = Literal["completed", "truncated", "aborted", "error", "pending", "unknown"]
+Cause = Literal["", "model", "environment", "grader", "timeout", "limit", "unknown"]
+"""What ended a sample before its time."""
 StyledRun = tuple[int, int, str]
 """A stretch of a text, and words for its style: `bold`, `dim`, `italic`, `underline`, and the name of a colour."""
 PartKind = Literal["text", "think", "tool_call", "tool_result", "answer", "marker", "placeholder", "image", "json"]
@@ -331,9 +333,9 @@ class SampleRow(Struct, kw_only=True):
     trace_id: Annotated[str, Column("identity")] = ""
     """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
     status_raw: Annotated[str, Column("outcome", type="word")] = ""
-    cause: Annotated[str, Column("outcome", "fe", "Ended by", type="word")] = ""
-    """What ended the sample, if not the model: environment, grader, timeout, limit or unknown. The index sets this
-    field where the format leaves it empty."""
+    cause: Annotated[Cause, Column("outcome", "fe", "Ended by", type="word")] = ""
+    """What ended the sample before its time, if the record says so. The index sets this field where the format leaves
+    it empty."""
     prompt_hash: Annotated[int, Column("identity")] = 0
     """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt. The index sets
     this field."""

@@ -11,11 +11,11 @@ WORDS = {
     "HarnessError": "environment", "ProviderError": "environment", "OverlongPromptError": "limit",
     "max_turns_reached": "limit", "prompt_too_long": "", "timeout_reached": "timeout",
     # tau2
-    "infrastructure_error": "environment", "user_error": "environment", "agent_error": "", "max_steps": "limit",
+    "infrastructure_error": "environment", "user_error": "environment", "agent_error": "model", "max_steps": "limit",
     "user_stop": "", "agent_stop": "", "too_many_errors": "",
     # SWE-agent
     "exit_environment_error": "environment", "exit_api": "environment", "exit_cost": "limit", "exit_context": "limit",
-    "exit_command_timeout": "timeout", "exit_format": "", "submitted": "",
+    "exit_command_timeout": "timeout", "exit_format": "model", "parse_error": "model", "submitted": "",
     # Inspect
     "sandbox_unavailable": "environment", "message": "limit", "token": "limit", "time": "timeout", "working": "timeout",
     # Harbor

@@ -15,6 +15,7 @@ from rolloupe.errors import BadQuery, NotFound
 from rolloupe.index import OpenRun
 from rolloupe.model import MetricRow
 from rolloupe.query import CurveOptions, CurveQuery, CurveSource, SampleQuery
+from rolloupe.query.filter.parser import conditions
 from rolloupe.query.run import trainer_files
 from rolloupe.query.run.trainer_files import MetricTable
 from rolloupe.record import Recorder
@@ -92,6 +93,25 @@ def test_shares_of_all_samples_of_a_step(run: OpenRun) -> None:
     assert values(run, "share", "completed", stat="count", source="eval") == dict.fromkeys(RUN, 2)
     assert values(run, "share", "error") == dict.fromkeys(RUN, 0.0)
     assert values(run, "share", "discarded") == dict.fromkeys(RUN, 0.0)
+
+
+def test_what_ended_samples_is_a_share_and_a_filter(tmp_path: Path) -> None:
+    words = ["SandboxError", "completed", "SandboxError", "timeout", "JudgeError", "max_turns", "completed", "error"]
+    with Recorder(tmp_path / "run", code=None) as recorder:
+        for index, word in enumerate(words):
+            recorder.sample(step=0, group="g", index=index, prompt="?", response="!", reward=0, status=word)
+    with opened(tmp_path / "run", tmp_path / "index") as library:
+        run = library.runs[0]
+        shares = {name: values(run, "share", name)[0] for name in ("environment", "grader", "timeout")}
+        assert shares == {"environment": 0.25, "grader": 0.125, "timeout": 0.125}
+        names = [entry.query.name for entry in query.curve_catalogue(run, "train") if entry.query.kind == "share"]
+        assert [name for name in names if name in shares] == [*shares]
+        found = [
+            row.key.index
+            for cause in ("environment", "limit", "unknown")
+            for row in query.samples(run, SampleQuery(where=conditions(f"cause = {cause}"))).rows
+        ]
+        assert found == ["0", "2", "5", "7"]
 
 
 def test_evaluations_by_step(run: OpenRun) -> None:

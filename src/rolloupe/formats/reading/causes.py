@@ -1,4 +1,4 @@
-"""What ended a sample other than the model's own work, by the words in which frameworks say how it ended.
+"""What ended a sample before its time, by the words in which frameworks say how it ended.
 
 Sources of the words: error classes of verifiers (`verifiers/errors.py`), exit statuses of SWE-agent, termination
 reasons of tau2, limits and tool errors of Inspect, exceptions of Harbor, failure classes of NeMo-Gym. A word that no
@@ -7,12 +7,8 @@ rule knows decides nothing: whoever counts environment failures must be able to 
 
 import re
 from functools import lru_cache
-from typing import Literal, get_args
 
-from rolloupe.model import Status
-
-Cause = Literal["", "environment", "grader", "timeout", "limit", "unknown"]
-CAUSES = frozenset(cause for cause in get_args(Cause) if cause)
+from rolloupe.model import Cause, Status
 
 _FAILURE = r"(?:error|exception|failure|failed|fail|died|crash(?:ed)?|unavailable|lost|timeout|time_out)"
 _GRADER = re.compile(rf"^(?:verifier|reward|judge|grader|scorer|scoring|rubric)s?(?:_[a-z_]+)?_{_FAILURE}$")
@@ -27,12 +23,13 @@ _ENVIRONMENT = re.compile(
     rf"connection|network|api|browser|vm|pod)(?:_[a-z_]+)?_{_FAILURE}$|"
     r"^(?:user_error|exit_environment_error|exit_api|transient)$"
 )
+_MODEL = re.compile(r"^(?:parse|parsing|format|invalid_(?:call|action)|tool_call_parse|agent)_error$|^exit_format$")
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
 
 
 @lru_cache(maxsize=4096)
 def cause_of(status: Status, word: str) -> Cause:
-    """Return what ended a sample; empty for one that ended by itself, or does not say.
+    """Return what ended a sample; empty for one that ended as it should, or does not say.
 
     An error without a known word has the cause `unknown`.
     """
@@ -47,4 +44,6 @@ def cause_of(status: Status, word: str) -> Cause:
         return "limit"
     if _ENVIRONMENT.search(folded):
         return "environment"
+    if _MODEL.search(folded):
+        return "model"
     return "unknown" if status == "error" else ""

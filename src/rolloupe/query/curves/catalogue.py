@@ -8,6 +8,7 @@ from rolloupe.derive import PREFIX, summary_of, token_metrics
 from rolloupe.index import OpenRun
 from rolloupe.query.curves.points import (
     DISCARDED,
+    ENDED,
     GROUP_SHARES,
     STATUSES,
     ZERO_ADVANTAGE,
@@ -129,6 +130,10 @@ def _of_shares(run: OpenRun, split: str) -> Iterator[CurveEntry]:
         if name != "unknown" and any(chosen for chosen, _ in share_counts(run, name, split).values()):
             about = f"samples that were {name}, of all samples of the step, discarded ones too"
             yield _entry(split, "share", name, name.capitalize(), LENGTH, "share of samples", about)
+    for name, what in ENDED.items():
+        if any(chosen for chosen, _ in share_counts(run, name, split).values()):
+            about = f"samples that ended by {what}, of all samples of the step, discarded ones too"
+            yield _entry(split, "share", name, f"Ended by {what}", LENGTH, "share of samples", about)
     for reason in sorted({discard.reason for discard in discards(run, split)}):
         about = f"samples that were discarded for the reason {reason}, of all samples of the step"
         options = CurveOptions(reason=reason)

@@ -169,7 +169,11 @@ OUTCOMES = ("length_right", "length_wrong", "right", "wrong")
 DISCARDED = "discarded"
 STATUSES: tuple[str, ...] = get_args(Status)
 ZERO_ADVANTAGE = "zero_advantage"
-SHARES = (DISCARDED, *STATUSES, ZERO_ADVANTAGE)
+ENDED = {
+    "environment": "a failure of the environment", "grader": "a failure of the grader", "timeout": "a time-out",
+}  # fmt: skip
+"""What ended samples, by its word in the column `cause`. The others are statuses, too."""
+SHARES = (DISCARDED, *STATUSES, *ENDED, ZERO_ADVANTAGE)
 
 _DECLARED = "reward that the run declares (for its environment), else"
 _SAME = "groups in which all samples, discarded ones too, have the same reward, within a millionth"
@@ -380,7 +384,8 @@ def share_counts(run: OpenRun, name: str, split: str, reason: str = "", where: s
             for (of, step), samples in moments.discarded_by_step(run).items():
                 counts[step] += samples if is_asked(of, split) else 0
     else:
-        column, wanted = ("discarded", reason) if name == DISCARDED else ("status", name)
+        column = "cause" if name in ENDED else "status"
+        column, wanted = ("discarded", reason) if name == DISCARDED else (column, name)
         for step, words in _counts_by_word(run, column, split, where).items():
             counts[step] = words.get(wanted, 0) if wanted else sum(count for word, count in words.items() if word)
     wholes = sample_counts(run, split, where)

@@ -33,7 +33,7 @@ const SAID: ReadonlySet<string> = new Set([
   "weight_version",
   "model_version",
 ]);
-/** What ended a sample, if not the model. A limit is its status already. */
+/** What ended a sample before its time. A limit, and an error of the model, are its status already. */
 const CAUSES: ReadonlyMap<string, string> = new Map([
   ["environment", "a failure of the environment"],
   ["grader", "a failure of the grader"],
