@@ -107,9 +107,9 @@ def test_what_ended_samples_is_a_share_and_a_filter(tmp_path: Path) -> None:
         names = [entry.query.name for entry in query.curve_catalogue(run, "train") if entry.query.kind == "share"]
         assert [name for name in names if name in shares] == [*shares]
         found = [
-            row.key.index
+            item.index
             for cause in ("environment", "limit", "unknown")
-            for row in query.samples(run, SampleQuery(where=conditions(f"cause = {cause}"))).rows
+            for item in query.samples(run, SampleQuery(where=conditions(f"cause = {cause}"))).samples
         ]
         assert found == ["0", "2", "5", "7"]
 
