@@ -106,7 +106,8 @@ def result_of(turn: Turn, number: int) -> CallResult:
         if isinstance(members.get(inner), dict):
             members |= members[inner]
     code = next((value for key in _CODES if type(value := members.get(key)) is int), None)
-    took = next((value * by for key, by in _DURATIONS.items() if type(value := members.get(key)) in (int, float)), None)
+    times = ((members.get(key), by) for key, by in _DURATIONS.items())
+    took = next((value * by for value, by in times if isinstance(value, float | int) and value is not True), None)
     error = next((value for key in ("error", "is_error", "isError") if (value := turn.logs.get(key))), None)
     is_late = members.get("timed_out") is True or members.get("timeout") is True
     for line in _ends(text):

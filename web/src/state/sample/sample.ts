@@ -78,7 +78,7 @@ export class SampleStore extends Store {
   /** The current turns, and their place among all: those that came with the sample, or a page. */
   readonly page = computed<Page | null>(() => (this.now.value === null ? null : this.pageOf(this.now.value)));
 
-  /** The turns that stand in the block of a call, by number, with the name of its part: of several calls, the last. */
+  /** The turns shown in the block of a call, by number, with the name of its part: of several calls, the last. */
   readonly answers = computed<ReadonlyMap<number, string>>(() => {
     const { turns, turn_from: from } = this.page.value ?? { turns: [], turn_from: 0 };
     const calls = turns.flatMap(({ parts }, turn) =>
