@@ -132,8 +132,8 @@ def look_at_a_sample(wide: Page, viewer: Viewer) -> None:
     # the golden answer beside the answer, thoughts open and also those that never end, calls as cards
     expect(main.get_by_role("region", name="Golden answer")).to_contain_text("132")
     expect(main.get_by_text(re.compile("^Thought · 1"))).to_have_count(2)
-    expect(main.get_by_role("group", name="Call of calculator").first).to_contain_text('"a": 12')
-    expect(main.get_by_role("group", name="Tool").first).to_contain_text("132")
+    expect(main.get_by_role("group", name="Call of calculator").first).to_contain_text("a 12")
+    expect(main.get_by_role("group", name="Its result").first).to_contain_text("132")
     turn = main.get_by_role("group", name="System")
     turn.get_by_role("button", name=re.compile("^Copy")).click()
     assert "in a box" in wide.evaluate("navigator.clipboard.readText()")
