@@ -97,8 +97,8 @@ def _of_rows(rows: Sequence[SampleRow], names: Names) -> SampleColumns:
     return SampleColumns(count=len(rows), fields=fields, metrics={}, tags=tags)
 
 
-_READ = ("prompt", "question", "response", "group", "index", "length", "reward", "status", "status_raw", "cause")
-_WRITTEN = ("prompt", "prompt_hash", "response", "response_end", "response_chars", "stamp", "cause")
+_READ = ("prompt", "question", "response", "group", "index", "length", "reward")
+_WRITTEN = ("prompt", "prompt_hash", "response", "response_end", "response_chars", "stamp")
 WAITING_CHARS = 2**18
 """The most characters of rows whose texts are cut together."""
 
@@ -126,7 +126,7 @@ class SampleCollector:
     def add_all(self, samples: SampleColumns) -> None:
         """Add many samples."""
         self._cut_rows()
-        samples.fields = {**samples.fields, **self._cut(samples.fields, samples.count)}
+        samples.fields = {**samples.fields, **self._cut(samples.fields, samples.count), **_causes(samples.fields)}
         self._pieces.append(samples)
 
     def finish(self) -> tuple[SampleColumns, Names]:
@@ -139,8 +139,8 @@ class SampleCollector:
         if rows:
             short = self._cut({name: [getattr(row, name) for row in rows] for name in _READ}, len(rows))
             for row, *values in zip(rows, *(short[name] for name in _WRITTEN), strict=True):
-                row.prompt, row.prompt_hash, row.response, row.response_end, *others = values
-                row.response_chars, row.stamp, row.cause = others
+                row.prompt, row.prompt_hash, row.response, row.response_end, row.response_chars, row.stamp = values
+                row.cause = row.cause or cause_of(row.status, row.status_raw)
             self._pieces.append(rows)
 
     def _cut(self, fields: Mapping[str, Sequence[Any]], count: int) -> dict[str, Sequence[Any]]:
@@ -160,7 +160,6 @@ class SampleCollector:
             "response": [response[:PREVIEW_CHARS] for response in responses],
             "response_end": [response[-END_CHARS:] if len(response) > PREVIEW_CHARS else "" for response in responses],
             "response_chars": [*map(len, responses)],
-            "cause": _causes(fields, count),
             "stamp": [zlib.crc32(stamp.encode("utf-8", "replace")) for stamp in stamps],
         }
 
@@ -173,10 +172,9 @@ class SampleCollector:
         return self._known
 
 
-def _causes(fields: Mapping[str, Sequence[Any]], count: int) -> Sequence[str]:
-    own = fields.get("cause", repeat("", count))
-    words = zip(own, fields.get("status", repeat("unknown", count)), fields.get("status_raw", repeat("", count)))  # noqa: B905
-    return [cause or cause_of(status, word) for cause, status, word in words]
+def _causes(fields: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[str]]:
+    causes = [*map(cause_of, fields.get("status", ()), fields.get("status_raw", ()))]
+    return {"cause": causes} if any(causes) else {}
 
 
 def prompt_hash_of(prompt: str, group: str) -> int:
