@@ -12,6 +12,7 @@ import pytest
 
 from rolloupe.formats import by_name
 from rolloupe.formats.generic.rows import LineRows
+from rolloupe.formats.native.format import Native
 from rolloupe.formats.reading import jsonl
 from rolloupe.formats.reading.record_blocks import PATIENCE, BlockReader, RecordBlock
 from rolloupe.formats.relax import RelaxLines
@@ -49,7 +50,7 @@ class Writer:
 
     def __init__(self, seed: int) -> None:
         self.random = random.Random(seed)
-        self.kind = self.random.choice(["relax", "verl", "generic", "rl_logging_board"])
+        self.kind = self.random.choice(["relax", "verl", "generic", "rl_logging_board", "native"])
         self.prompt: Any = ""
         self.is_chat, self.end = self.random.random() < 0.3, self.random.choice([b"\n", b"\n", b"\r\n"])
         names = self.random.sample(KEYS, self.random.choice([0, 0, 1, 2, 3, 5]))
@@ -120,6 +121,15 @@ class Writer:
                 names = ("logprobs", "ref_logprobs", "values", "token_rewards")
                 record |= {name: [self.random.gauss(0, 1) for _ in range(count)] for name in names}
                 record["response_tokens"] = [*["a"] * count, "<PAD>"]
+        elif self.kind == "native":
+            record = {
+                "uid": f"{number}", "split": "train", "step": number // 16, "group": number // 4, "index": number,
+                "reward": self.number(), "advantage": self.number(), "status": "completed", "prompt": self.prompt,
+                "response": self.text(), "metrics": {"format": self.number(), "length": number}, "tags": {"level": "a"},
+                "prompt_tokens": 3, "response_tokens": self.random.randrange(9), "launch": 0,
+            }  # fmt: skip
+            if self.is_aligned:
+                record["series"] = {"part": 0, "row": number, "facts": {"logprobs": [3, -1.5, 0.5, -1, 0, 0, 2]}}
         else:
             record = {"step": number // 16, "prompt": self.prompt, "completion": self.text(), "reward": reward}
         record |= {name: value() for name, value in self.more.items()}
@@ -197,7 +207,7 @@ def test_columns_say_what_rows_say(seed: int, tmp_path: Path, monkeypatch: pytes
 
 @each("parts", [(), ("score", "acc", "note"), ("acc", "Score")])
 @each("is_chat", [False, True])
-@each("kind", ["relax", "verl", "generic", "rl_logging_board"])
+@each("kind", ["relax", "verl", "generic", "rl_logging_board", "native"])
 def test_usual_lines_are_read_as_columns(
     kind: str, is_chat: bool, parts: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,7 +219,7 @@ def test_usual_lines_are_read_as_columns(
         monkeypatch.setattr(writer, "text", lambda *_: "and so on")
     path.write_bytes(b"".join(writer.line(number) + b"\r\n" for number in range(100)))
     found: list[SampleColumns | None] = []
-    for reader in (RelaxLines, Verl, LineRows, RLLoggingBoard):
+    for reader in (RelaxLines, Verl, LineRows, RLLoggingBoard, Native):
         columns = reader.columns
 
         def noted(*asked: Any, columns: Callable[..., SampleColumns | None] = columns) -> SampleColumns | None:
@@ -241,7 +251,7 @@ def test_a_format_that_reads_records_in_its_own_way_has_no_columns_of_another() 
             return super().row(source, record, start, length)
 
     assert not jsonl.has_columns(Padded)
-    assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl, RLLoggingBoard)))
+    assert all(map(jsonl.has_columns, (LineRows, RelaxLines, Verl, RLLoggingBoard, Native)))
 
 
 def test_rows_that_wait_hold_no_messages() -> None:

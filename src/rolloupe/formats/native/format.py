@@ -18,10 +18,12 @@ from rolloupe import model, tokens
 from rolloupe.formats.base import Annotations
 from rolloupe.formats.generic.row_tokens import alternatives_of
 from rolloupe.formats.native import run_files
+from rolloupe.formats.reading import record_blocks as blocks
 from rolloupe.formats.reading import trainer_files as trainer
 from rolloupe.formats.reading import value_parsers as parsers
 from rolloupe.formats.reading.files import file_of, files, folders, is_one_file, links_of, plain_name, source_at, stem
 from rolloupe.formats.reading.jsonl import JsonlFormat
+from rolloupe.formats.reading.record_blocks import TEXTS, RecordBlock
 from rolloupe.formats.reading.records import Record, References, Unusable, step_of
 from rolloupe.storage import is_file, is_folder
 from rolloupe.tokens import SampleTokens
@@ -117,12 +119,8 @@ class Native(JsonlFormat):
     def row(self, source: model.Source, record: Record, start: int, length: int) -> model.SampleRow:  # noqa: ARG002
         if record.keys().isdisjoint(_TELLING):
             raise Unusable("an object without uid, step, prompt, response or reward is not a sample")
-        reward, series = parsers.number(record.get("reward")), _facts(record)
-        means = _means(record, series)
-        means.pop("kl", None)  # `derived_metrics` computes it
-        metrics = means | parsers.numbers(record.get("metrics"))
-        reference = parsers.joined(record.get("ref_response"), thoughts=True)
-        index, turns = parsers.name(record.get("index")), parsers.count(record.get("turns"))
+        metrics, series = _measured(record)
+        turns = parsers.count(record.get("turns"))
         counts = [parsers.count(record.get(f"{part}_tokens")) for part in ("prompt", "response")]
         return parsers.row_of(
             start,
@@ -132,8 +130,8 @@ class Native(JsonlFormat):
             split=parsers.name(record.get("split")) or "train",
             step=step_of(record.get("step")) or 0,
             group=parsers.name(record.get("group")),
-            index=str(start) if index is None else index,
-            reward=reward,
+            index=_index(parsers.name(record.get("index")), start),
+            reward=parsers.number(record.get("reward")),
             advantage=parsers.number(record.get("advantage")),
             status=parsers.status(record.get("status")),
             turns=1 if turns is None else turns,
@@ -144,11 +142,46 @@ class Native(JsonlFormat):
             env=parsers.name(record.get("env")) or "",
             uid=parsers.name(record.get("uid")) or "",
             discarded=parsers.reason(record.get("discarded")) or "",
-            metrics=metrics
-            | derived_metrics(reward, parsers.number(record.get("ref_reward")), reference, metrics, series),
+            metrics=metrics,
             tags=parsers.tags(record.get("tags")),
             series=series,
         )
+
+    def columns(
+        self,
+        run: model.RunInfo,  # noqa: ARG002
+        source: model.Source,
+        block: RecordBlock,
+    ) -> model.SampleColumns | None:
+        """See `JsonlFormat`: `row` for samples whose responses are texts."""
+        asked = blocks.prompts_in(block, "prompt")
+        is_uneven = "uneven" in block.columns and any(block.values("uneven"))
+        if source.annotates or asked is None or is_uneven or block.types("response") != TEXTS:
+            return None
+        names = [key for key in _MEASURED if key in block.columns]
+        records = [dict(zip(names, values, strict=True)) for values in zip(*map(block.values, names), strict=True)]
+        measured = [*map(_measured, records or [{}] * block.count)]
+        prompts, responses = block.counts("prompt_tokens"), block.counts("response_tokens")
+        fields: dict[str, Sequence[Any]] = {
+            **blocks.fields_of(block, asked, "response", block.names("group"), block.read("status", parsers.status)),
+            "split": [name or "train" for name in block.names("split")],
+            "step": block.read("step", lambda step: step_of(step) or 0),
+            "index": [*map(_index, block.names("index"), block.starts)],
+            "reward": block.numbers("reward"),
+            "advantage": block.numbers("advantage"),
+            "turns": block.read("turns", lambda turns: 1 if (count := parsers.count(turns)) is None else count),
+            "prompt_tokens": prompts,
+            "response_tokens": responses,
+            "total_tokens": [None if None in pair else sum(pair) for pair in zip(prompts, responses, strict=True)],
+            "launch": block.read("launch", lambda launch: parsers.count(launch) or 0),
+            **{key: [name or "" for name in block.names(key)] for key in ("env", "uid")},
+            "discarded": block.read("discarded", lambda reason: parsers.reason(reason) or ""),
+            "series": [series for _, series in measured],
+        }  # fmt: skip
+        metrics, tags = blocks.by_name([own for own, _ in measured]), [parsers.tags(own.get("tags")) for own in records]
+        if not all(map(blocks.are_exact, (fields["step"], *metrics.values()))):
+            return None
+        return model.SampleColumns(count=block.count, fields=fields, metrics=metrics, tags=blocks.by_name(tags))
 
     def references(self, record: Record) -> References:
         turns = parsers.response_turns(record.get("ref_response"))
@@ -351,6 +384,24 @@ def _annotation(record: Record, start: int, length: int) -> model.Annotation:
         # an advantage counts for each token
         series=tuple(dict.fromkeys((*facts, *([] if advantage is None else [tokens.ADVANTAGES])))),
     )
+
+
+def _index(name: str | None, start: int) -> str:
+    return str(start) if name is None else name
+
+
+_MEASURED = ("reward", "advantage", "metrics", "tags", "series", "ref_reward", "ref_response")
+
+
+def _measured(record: Record) -> tuple[dict[str, float], dict[str, model.SeriesFacts]]:
+    """Return the sample metrics and the facts of token series of a line."""
+    reward, series = parsers.number(record.get("reward")), _facts(record)
+    means = _means(record, series)
+    means.pop("kl", None)  # `derived_metrics` computes it
+    metrics = means | parsers.numbers(record.get("metrics"))
+    reference = parsers.joined(record.get("ref_response"), thoughts=True)
+    derived = derived_metrics(reward, parsers.number(record.get("ref_reward")), reference, metrics, series)
+    return metrics | derived, series
 
 
 def _means(record: Record, series: Mapping[str, model.SeriesFacts]) -> dict[str, float]:

@@ -264,7 +264,7 @@ def rewards_in(block: RecordBlock, key: str) -> Rewards:
             wholes = [None] * block.count if place is None else inner.numbers(names[int(place)])
             return Rewards(wholes, {f"reward.{name}": inner.numbers(name) for name in names}, {})
     rewards = [*map(value_parsers.reward, values)]
-    metrics, tags = _by_name([reward.metrics for reward in rewards]), _by_name([reward.tags for reward in rewards])
+    metrics, tags = by_name([reward.metrics for reward in rewards]), by_name([reward.tags for reward in rewards])
     return Rewards([reward.value for reward in rewards], metrics, tags)
 
 
@@ -302,12 +302,13 @@ def rows_of(samples: SampleColumns) -> list[SampleRow]:
 def completed(samples: SampleColumns, rows: Sequence[SampleRow], *names: str) -> SampleColumns | None:
     """Return samples with some fields, all metrics and all tags of their rows."""
     fields = {**samples.fields, **{name: [getattr(row, name) for row in rows] for name in names}}
-    metrics, tags = _by_name([row.metrics for row in rows]), _by_name([row.tags for row in rows])
+    metrics, tags = by_name([row.metrics for row in rows]), by_name([row.tags for row in rows])
     are_usual = all(map(are_exact, metrics.values()))
     return SampleColumns(count=samples.count, fields=fields, metrics=metrics, tags=tags) if are_usual else None
 
 
-def _by_name(rows: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
+def by_name(rows: Sequence[Mapping[str, T]]) -> dict[str, list[T | None]]:
+    """Return the members of some objects as columns, in the order in which their names appear."""
     return {name: [row.get(name) for row in rows] for name in dict.fromkeys(chain.from_iterable(rows))}
 
 
