@@ -26,26 +26,24 @@ USER = Turn(role="user", parts=[])
 @pytest.mark.parametrize(
     ("turns", "pairs"),
     [
-        pytest.param([calls("a", "b", before=1), result("b"), result("a")], {(10, 2): 11, (10, 1): 12}, id="by id"),
+        pytest.param([calls("a", "b", before=1), result("b"), result("a")], {(0, 2): 1, (0, 1): 2}, id="by id"),
         pytest.param(
             [calls("a", "b", "c"), result("a, b"), result("c")],
-            {(10, 0): 11, (10, 1): 11, (10, 2): 12},
+            {(0, 0): 1, (0, 1): 1, (0, 2): 2},
             id="one for several",
         ),
+        pytest.param([calls("", ""), result(), result(), result()], {(0, 0): 1, (0, 1): 2}, id="in order without ids"),
+        pytest.param([calls("a"), calls("b"), result("a"), result("b")], {(0, 0): 2, (1, 0): 3}, id="calls first"),
+        pytest.param([calls("a", "a"), USER, calls("a"), result("a")], {(2, 0): 3}, id="an id again"),
         pytest.param(
-            [calls("", ""), result(), result(), result()], {(10, 0): 11, (10, 1): 12}, id="in order without ids"
-        ),
-        pytest.param([calls("a"), calls("b"), result("a"), result("b")], {(10, 0): 12, (11, 0): 13}, id="calls first"),
-        pytest.param([calls("a", "a"), USER, calls("a"), result("a")], {(12, 0): 13}, id="an id again"),
-        pytest.param(
-            [calls("a", "a"), result("a"), result("b"), result("a")], {(10, 0): 11, (10, 1): 13}, id="an id twice"
+            [calls("a", "a"), result("a"), result("b"), result("a")], {(0, 0): 1, (0, 1): 3}, id="an id twice"
         ),
         pytest.param([calls("a"), result("z")], {}, id="an unknown id"),
         pytest.param([calls("a"), USER, result()], {}, id="another turn between"),
     ],
 )
 def test_results_belong_to_their_calls(turns: list[Turn], pairs: dict[text.Place, int]) -> None:
-    assert {place: found.turn for place, found in text.results_of(turns, 10).items()} == pairs
+    assert {place: found.turn for place, found in text.results_of(turns).items()} == pairs
 
 
 @pytest.mark.parametrize(
@@ -63,6 +61,10 @@ def test_results_belong_to_their_calls(turns: list[Turn], pairs: dict[text.Place
         ("Timeouts are configured elsewhere", {}, ("unknown", None, None)),
         ('{"exit_code": true, "duration_ms": -5}', {}, ("unknown", None, None)),
         ("", {}, ("unknown", None, None)),
+        (f'{{"duration_s": {"9" * 400}, "exit_code": {"9" * 30}}}', {"runtime": 10**400}, ("unknown", None, None)),
+        ("#!/bin/sh\nrun\nexit 1", {}, ("unknown", None, None)),
+        ("timeout: 30\nretries: 2", {}, ("unknown", None, None)),
+        ('{"status_code": 200}', {"is_error": "false"}, ("unknown", None, None)),
     ],
 )
 def test_what_a_result_says(written: str, logs: dict[str, Any], expected: tuple[str, int | None, float | None]) -> None:
@@ -79,7 +81,20 @@ def test_words_for_errors_count_and_decide_nothing() -> None:
     ("name", "arguments", "form", "line", "body"),
     [
         ("bash", {"command": "pytest -x"}, "command", "pytest -x", ""),
-        ("bash", {"command": "cat <<E\na\nE", "timeout": 9}, "command", "cat <<E …", "cat <<E\na\nE"),
+        ("bash", {"command": "cat <<E\na\nE"}, "command", "cat <<E …", "cat <<E\na\nE"),
+        ("sh", {"command": "cat <<E\na\nE", "cwd": "/x"}, "command", "cat <<E …", 'cat <<E\na\nE\n{\n  "cwd": "/x"\n}'),
+        ("run", {"command": "python", "stdin": "a\nb"}, "command", "python", "python\nstdin:\na\nb"),
+        ("run", {"commands": ["cd x", "make"]}, "command", "cd x …", "cd x\nmake"),
+        ("exec", {"cmd": ["grep", "a b", "c"]}, "command", "grep 'a b' c", ""),
+        ("grep", {"path": "src", "search": "TODO"}, "arguments", "src  search TODO", ""),
+        ("insert", {"path": "a", "insert_line": 5, "new_str": "x"}, "edit", "a  insert_line 5", "+x"),
+        (
+            "apply",
+            {"patch": "--- a/x.sql\n+++ b/x.sql\n@@ -1 +1 @@\n--- old comment\n+-- new\n--- a/y\n+++ /dev/null\n-z"},
+            "edit",
+            "x.sql, y",
+            " b/x.sql\n@@ -1 +1 @@\n--- old comment\n+-- new\n a/y\n-z",
+        ),
         ("shell", {"command": ["bash", "-lc", "ls -la"], "workdir": "/repo"}, "command", "ls -la  workdir /repo", ""),
         (
             "str_replace_editor",
@@ -95,13 +110,13 @@ def test_words_for_errors_count_and_decide_nothing() -> None:
             {"input": "*** Begin Patch\n*** Update File: a.py\n@@\n-x\n+y\n*** End Patch"},
             "edit",
             "a.py",
-            "@@\n-x\n+y",
+            "*** Update File: a.py\n@@\n-x\n+y",
         ),
         (
             "str_replace_editor",
             {"command": "view", "path": "/x", "view_range": [1, 9]},
             "arguments",
-            "/x  command view, view_range [1, 9]",
+            "/x  command view, view_range [1,9]",
             "",
         ),
         ("search", {"query": "who"}, "arguments", "who", ""),
@@ -120,6 +135,11 @@ def test_a_call_as_a_person_reads_it(name: str, arguments: dict[str, Any], form:
     [
         ("10%\r20%\r100%\nE: \x1b[31mbad\x1b[0m", "100%\nE: bad", ((8, 11, "red"),)),
         ("a\r\nb\r", "a\nb", ()),
+        ("abcdef\rxy", "xycdef", ()),
+        ("abcdef\rxy\x1b[K", "xy", ()),
+        ("\x1b[31mabcd\x1b[0m\rx\x1b[32my\x1b[0m", "xycd", ((1, 2, "green"), (2, 4, "red"))),
+        ("ab\x08", "ab", ()),
+        (f"{'x' * 3000}\ry", f"{'x' * 3000}\ny", ()),
         ("\x1b]0;title\x07x\x1b[2J\x1b[1;1Hy", "xy", ()),
         ("\x1b]without an end\nnext", "without an end\nnext", ()),
         ("ab\x08\x08cd\x1b[1;4mxy\x08z", "cdxz", ((2, 3, "bold underline"), (3, 4, "bold underline"))),
@@ -135,6 +155,33 @@ def test_a_terminal_shows(written: str, shown: str, styles: tuple[tuple[int, int
     part = text.output_part(written)
     assert (part.text, part.styles) == (shown, styles)
     assert (part.raw or part.text) == written
+
+
+def test_a_result_follows_its_call_and_has_no_turn_of_its_own() -> None:
+    call = ToolCall(name="bash", arguments='{"command": "make"}', id="a")
+    turns = [
+        Turn(role="user", parts=[Part(kind="tool_call", text="", call=call)]),
+        result("a", "no rule\nexit code: 2"),
+        result("z", "of no call"),
+    ]
+    turns[1].reward, turns[1].tokens, turns[1].metrics = 0.5, 7, {"steps": 3.0}
+    called, alone = text.with_results(turns)
+    assert [part.text for part in called.parts] == [
+        "bash $ make   exit 2, 2 lines, 7 tokens, reward 0.5, steps 3",
+        "no rule\nexit code: 2",
+    ]
+    assert alone.parts[0].text == "of no call"
+
+
+def test_the_middle_of_a_long_result_is_left_out() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    assert text.shortened("\n".join(lines[:60])).count("\n") == 59
+    assert text.shortened("\n".join(lines)).split("\n")[18:22] == [
+        "line 18",
+        "line 19",
+        "… 60 lines between",
+        "line 80",
+    ]
 
 
 @given(st.text(st.sampled_from("ab\n\r\x08\x1b[]0;31mK\x07\\é😀"), max_size=60))

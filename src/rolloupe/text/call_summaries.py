@@ -1,7 +1,8 @@
 """A call of a tool as a person reads it: a command as in a shell, an edit as a difference, the rest in few words."""
 
-import difflib
-import json
+import shlex
+from collections.abc import Iterable
+from itertools import takewhile
 from typing import Any, Literal
 
 import msgspec
@@ -29,24 +30,12 @@ class CallSummary(Struct, frozen=True, kw_only=True):
 
 
 LINE_CHARS = 200
-MAX_EDIT_PAIRS = 250_000
-"""Of texts with more pairs of lines, all of both is shown: finding what differs takes more than linear time."""
 _COMMANDS = ("command", "cmd", "commands", "script", "bash", "shell", "keystrokes", "code", "python")
 _CODE = frozenset(("code", "python"))
 _PATHS = ("path", "file_path", "filepath", "filename", "file", "notebook_path", "target_file", "abs_path")
-_OLD = ("old_str", "old_string", "old_text", "old", "search", "find", "old_content")
-_NEW = (
-    "new_str",
-    "new_string",
-    "new_text",
-    "new",
-    "replace",
-    "replacement",
-    "new_content",
-    "insert_text",
-    "new_source",
-)
-_WHOLE = ("file_text", "content", "contents", "text", "code_edit")
+_OLD = ("old_str", "old_string", "old_text", "old_content", "old", "search", "find")
+_NEW = ("new_str", "new_string", "new_text", "new_content", "new", "replace", "replacement", "insert_text")
+_WHOLE = ("file_text", "content", "contents", "code_edit")
 _PATCHES = ("patch", "diff", "patch_text", "input")
 _SHELLS = frozenset(("bash", "sh", "zsh", "/bin/bash", "/bin/sh"))
 
@@ -67,14 +56,17 @@ def summarize_call(call: ToolCall) -> CallSummary:
     return _plain(call, arguments)
 
 
-def call_block(call: ToolCall, result: CallResult | None = None) -> str:
-    """Return a call and what came of it as lines of text: `bash $ pytest -x   exit 1, 2,318 lines, 41 s`."""
+def call_block(call: ToolCall, result: CallResult | None = None, more: Iterable[str] = ()) -> str:
+    """Return a call and what came of it as lines of text: `bash $ pytest -x   exit 1, 2,318 lines, 41 s`.
+
+    `more` are further facts for the end of the first line.
+    """
     summary = summarize_call(call)
     prompt = "$ " if summary.form == "command" else ""
     changed = [f"{sign}{count:,}" for sign, count in (("+", summary.added), ("−", summary.removed)) if count]
     line = "" if summary.body and summary.form != "edit" else summary.line
     head = f"{call.name or call.id} {prompt}{line}".rstrip()
-    facts = ", ".join([*changed, *(result_words(result) if result else [])])
+    facts = ", ".join([*changed, *(result_words(result) if result else []), *more])
     return "\n".join(filter(None, [f"{head}   {facts}" if facts else head, summary.body]))
 
 
@@ -101,20 +93,26 @@ def _command(arguments: dict[str, Any]) -> CallSummary | None:
     key = next((key for key in _COMMANDS if key in arguments), None)
     value = arguments.get(key) if key else None
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-        value = value[-1] if len(value) == 3 and value[0] in _SHELLS else " ".join(value)
+        is_shell = len(value) == 3 and value[0] in _SHELLS
+        value = value[-1] if is_shell else "\n".join(value) if key == "commands" else shlex.join(value)
     if not isinstance(value, str) or not value.strip():
         return None
     rest = {name: member for name, member in arguments.items() if name != key}
     if any(isinstance(rest.get(name), str) for name in _PATHS):  # of `str_replace_editor`, a command is a verb
         return None
     line, body = _split(clean(value).strip("\n"))
-    beside = _words({name: member for name, member in rest.items() if not _is_default(member)})
+    more, words = _beside(rest)
     form: CallForm = "code" if key in _CODE else "command"
-    return CallSummary(form=form, line=f"{line}  {beside}".rstrip() if beside and not body else line, body=body)
+    if more and not body and words:
+        return CallSummary(form=form, line=f"{line}  {words}")
+    whole = "\n".join(filter(None, [body or line, more])) if more else body
+    return CallSummary(form=form, line=line, body=whole)
 
 
-def _is_default(value: object) -> bool:
-    return value in ("", None, False, "false", [], {})
+def _beside(arguments: dict[str, Any]) -> tuple[str, str]:
+    """Return further arguments as lines, and on one line if they are short; both are empty if all have no value."""
+    given = {name: member for name, member in arguments.items() if member not in ("", None, False, "false", [], {})}
+    return (readable(_encoded(given)), _words(given)) if given else ("", "")
 
 
 def _edit(arguments: dict[str, Any]) -> CallSummary | None:
@@ -126,14 +124,16 @@ def _edit(arguments: dict[str, Any]) -> CallSummary | None:
         return None
     edits = arguments.get("edits")
     pairs = [edit for edit in edits if isinstance(edit, dict)] if isinstance(edits, list) and edits else [arguments]
-    changed = [(_text(pair, _OLD), _text(pair, _NEW)) for pair in pairs]
-    if any(old is not None or new is not None for old, new in changed):
-        lines = [line for old, new in changed for line in _difference(old or "", new or "")]
-    elif (whole := _text(arguments, _WHOLE)) is not None:
-        lines = [f"+{line}" for line in whole.split("\n")]
-    else:
+    changed = [(_text(pair, _OLD) or "", new) for pair in pairs if (new := _text(pair, _NEW)) is not None]
+    whole = _text(arguments, _WHOLE)
+    if not changed and whole is None:
         return None
-    return _of_lines(path, lines)
+    lines = [line for old, new in changed for line in _difference(old, new)] or _difference("", whole or "")
+    named = {*_PATHS, *_OLD, *_NEW, *_WHOLE, "edits", "command"}  # of `str_replace_editor`, a command is a verb
+    more, words = _beside({name: member for name, member in arguments.items() if name not in named})
+    if more and not words:
+        lines = [*(f" {line}" for line in more.split("\n")), *lines]
+    return _of_lines(f"{path}  {words}".rstrip(), lines)
 
 
 def _text(arguments: dict[str, Any], keys: tuple[str, ...]) -> str | None:
@@ -141,16 +141,14 @@ def _text(arguments: dict[str, Any], keys: tuple[str, ...]) -> str | None:
 
 
 def _difference(old: str, new: str) -> list[str]:
-    before, after = old.split("\n") if old else [], new.split("\n") if new else []
-    if len(before) * len(after) > MAX_EDIT_PAIRS:
-        return [*(f"-{line}" for line in before), *(f"+{line}" for line in after)]
-    lines: list[str] = []
-    for tag, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
-        if tag == "equal":
-            lines += [f" {line}" for line in before[i:j]]
-        else:
-            lines += [f"-{line}" for line in before[i:j]] + [f"+{line}" for line in after[k:m]]
-    return lines
+    """Return the lines of two texts between those that both begin and end with, which stay as they are."""
+    before, after = ([] if text == "" else text.split("\n") for text in (old, new))
+    head = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False)))
+    ends = zip(reversed(before[head:]), reversed(after[head:]), strict=False)
+    tail = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends))
+    removed, added = before[head : len(before) - tail], after[head : len(after) - tail]
+    kept = [[f" {line}" for line in lines] for lines in (before[:head], before[len(before) - tail :])]
+    return [*kept[0], *(f"-{line}" for line in removed), *(f"+{line}" for line in added), *(kept[1] if tail else ())]
 
 
 def _looks_like_patch(text: str) -> bool:
@@ -159,14 +157,21 @@ def _looks_like_patch(text: str) -> bool:
 
 
 def _patch(text: str, path: str = "") -> CallSummary:
-    lines = text.split("\n")
-    marks = ("*** Update File: ", "*** Add File: ", "*** Delete File: ", "+++ b/", "+++ ")
-    files = [line.removeprefix(mark) for line in lines for mark in marks if line.startswith(mark)]
-    named = (
-        path or ", ".join(dict.fromkeys(name.removeprefix("b/") for name in files if name != "/dev/null")) or "patch"
-    )
-    heads = ("***", "+++", "---", "diff --git", "index ")
-    return _of_lines(named, [line for line in lines if not line.startswith(heads)])
+    """Return a patch with a line for each file; its headers are neither removed nor added lines."""
+    lines: list[str] = []
+    files: dict[str, None] = {}
+    for line in text.split("\n"):
+        if line.startswith("+++ ") and lines and lines[-1].startswith("---"):
+            old = lines.pop()[4:]
+            name = line[4:] if line[4:] != "/dev/null" else old
+            files[name.removeprefix("b/").removeprefix("a/")] = None
+            lines.append(f" {name}")
+        elif line.startswith("*** ") and ": " in line:
+            files[line.partition(": ")[2]] = None
+            lines.append(line)
+        elif not line.startswith(("*** ", "diff --git ")):
+            lines.append(line)
+    return _of_lines(path or ", ".join(files) or "patch", lines)
 
 
 def _of_lines(path: str, lines: list[str]) -> CallSummary:
@@ -192,12 +197,16 @@ def _plain(call: ToolCall, arguments: dict[str, Any]) -> CallSummary:
 
 def _words(arguments: dict[str, Any]) -> str:
     """Return names and values on one line; empty if some value is long, or has several lines."""
-    pairs = [
-        f"{name} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
-        for name, value in arguments.items()
-    ]
+    pairs = (f"{name} {value if isinstance(value, str) else _encoded(value)}" for name, value in arguments.items())
     line = clean(", ".join(pairs))
     return line if len(line) <= LINE_CHARS and "\n" not in line else ""
+
+
+def _encoded(value: Any) -> str:
+    try:
+        return msgspec.json.encode(value).decode()
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        return "…"
 
 
 def _split(text: str) -> tuple[str, str]:

@@ -69,8 +69,7 @@ def with_results(turns: Sequence[Turn]) -> Iterator[Turn]:
     owners = {result.turn: place for place, result in results.items()}
     for at, turn in enumerate(turns):
         if at not in owners:
-            read = [*_with_results(at, turn, turns, results, owners)] if turn.role == "assistant" else turn.parts
-            yield replace(turn, parts=read)
+            yield replace(turn, parts=[*_with_results(at, turn, turns, results, owners)])
 
 
 def _with_results(
@@ -78,13 +77,24 @@ def _with_results(
 ) -> Iterator[Part]:
     for place, part in enumerate(turn.parts):
         result = results.get((at, place))
+        answer = turns[result.turn] if result and owners[result.turn] == (at, place) else None
         if part.call is None or part.call.error:
             yield part
         else:
-            yield Part(kind="tool_call", text=call_block(part.call, result))
-        if result and owners[result.turn] == (at, place):
-            answer = turns[result.turn].parts
-            yield from (replace(part, kind="tool_result", raw=None) if part.kind == "text" else part for part in answer)
+            yield Part(kind="tool_call", text=call_block(part.call, result, _facts(answer) if answer else ()))
+        if answer:
+            for own in answer.parts:
+                yield replace(own, kind="tool_result", raw=None) if own.kind == "text" else own
+
+
+def _facts(answer: Turn) -> Iterator[str]:
+    """Yield what the turn of a result says besides its text."""
+    if answer.tokens is not None:
+        yield f"{answer.tokens:,} tokens"
+    numbers = {**({} if answer.reward is None else {"reward": answer.reward}), **answer.metrics, **answer.facts}
+    yield from (
+        f"{name} {value if isinstance(value, str) else format(value, '.4g')}" for name, value in numbers.items()
+    )
 
 
 SHOWN_LINES = 20

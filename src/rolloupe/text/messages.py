@@ -12,8 +12,7 @@ from typing import Any, Literal
 from rolloupe.model import Part, Turn
 from rolloupe.text.blocks import parts
 from rolloupe.text.message_parts import KNOWN_ROLES, PLAIN_ROLES, ToolResult, encoded, is_item, pieces_of, role_of
-from rolloupe.text.terminal_output import terminal_text
-from rolloupe.text.tool_calls import decoded_result
+from rolloupe.text.terminal_output import output_text
 from rolloupe.text.visible import clean
 
 HOLDERS = ("messages", "conversations", "conversation", "chat", "trajectory", "history", "turns", "dialog", "items")
@@ -240,7 +239,7 @@ def _plain(entry: object, *, thoughts: bool) -> str:
     content = entry.get("content")
     role = entry.get("role")
     if type(role) is str and type(content) is str and role in PLAIN_ROLES and _PLAIN.issuperset(entry):
-        return clean(decoded_result(terminal_text(content)[0]) if role == "tool" else content)
+        return clean(output_text(content)[0] if role == "tool" else content)
     role = role_of(entry)
     apart, pieces = pieces_of(entry, role, lambda text, _: [Part(kind="text", text=text)] if text else [])
     shown = [*(apart if thoughts else ()), *pieces]

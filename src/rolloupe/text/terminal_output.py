@@ -1,7 +1,7 @@
 """The output of a terminal as plain text with styles: escape sequences become data, and nothing ever follows them.
 
-Of the sequences of ECMA-48, only SGR (8.3.117: bold, underline, colours) counts; all others are dropped. What a
-carriage return or a backspace overwrote is dropped, too, so of a progress bar its last state remains.
+Of the sequences of ECMA-48, SGR (8.3.117: bold, underline, colours) and EL (8.3.41: erase in line) count; all others
+are dropped. A carriage return and a backspace move back in the line, and what follows overwrites it.
 """
 
 import re
@@ -11,20 +11,22 @@ from rolloupe.text.tool_calls import decoded_result, readable
 
 MAX_RUNS = 20_000
 """After so many styled runs, the rest of a text is plain."""
+MAX_LINE_CHARS = 2_000
+"""In a longer line nothing is overwritten: a carriage return ends it."""
 
 _COLOURS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white")
 _TOKEN = re.compile(
-    r"\x1b\[(?P<sgr>[0-9;:]{0,200})m"
+    r"\x1b\[(?P<sgr>[0-9;:]{0,200})m|\x1b\[(?P<erase>[012]?)K"
     r"|\x1b\[[0-?]{0,200}[ -/]{0,20}[@-~]"  # CSI
     r"|\x1b[\]PX^_][^\x07\x1b\n]{0,2000}(?:\x07|\x1b\\)"  # OSC, DCS, SOS, PM, APC, if they end on their line
     r"|\x1b[ -/]{0,20}[0-~]?"
-    r"|(?P<end>\r*\n)|(?P<back>\r+)|(?P<erase>\x08+)"
+    r"|(?P<end>\r*\n)|(?P<back>\r+|\x08+)"
 )
 _CONTROLS = re.compile(r"\x1b|\r(?!\n)|\x08")
 
 
 def is_terminal_output(text: str) -> bool:
-    """Return whether a text has escape sequences, or returns that overwrite."""
+    """Return whether a text has escape sequences, or moves back in a line."""
     return ("\x1b" in text or "\r" in text or "\x08" in text) and _CONTROLS.search(text) is not None
 
 
@@ -38,58 +40,64 @@ def terminal_text(text: str) -> tuple[str, tuple[StyledRun, ...]]:
         at = token.end()
         if token["sgr"] is not None:
             pen.apply(token["sgr"])
+        elif token["erase"] is not None:
+            screen.erase(whole=token["erase"] == "2")
         elif token["end"]:
             screen.end_line()
-        elif token["back"]:
-            screen.overwrites = True
-        elif token["erase"]:
-            screen.erase(len(token["erase"]))
+        elif back := token["back"]:
+            screen.go_back(None if back[0] == "\r" else len(back))
     screen.write(text[at:], pen.style)
-    return "".join(screen.pieces), tuple(screen.runs)
+    screen.end_line(is_last=True)
+    return "".join(screen.lines), tuple(screen.runs)
 
 
 class _Screen:
     def __init__(self) -> None:
-        self.pieces: list[str] = []
+        self.lines: list[str] = []
         self.runs: list[StyledRun] = []
-        self.overwrites = False
-        self._length = 0
-        self._line: tuple[int, int] = 0, 0  # where the line begins: pieces, length
+        self._start = 0  # of the line
+        self._line, self._length, self._column = list[str](), 0, 0  # the line in pieces
+        self._styles: list[StyledRun] = []  # with places in the line
 
     def write(self, text: str, style: str) -> None:
         if not text:
             return
-        if self.overwrites:
-            self._cut(*self._line)
-        self.pieces.append(text)
-        if style and len(self.runs) < MAX_RUNS:
-            self.runs.append((self._length, self._length + len(text), style))
-        self._length += len(text)
+        start, stop = self._column, self._column + len(text)
+        if start < self._length:
+            self._styles = [*_outside(self._styles, start, stop)]
+            line = "".join(self._line)
+            self._line = [line[:start], text, line[stop:]]
+        else:
+            self._line.append(text)
+        self._length, self._column = max(self._length, stop), stop
+        if style:
+            self._styles.append((start, stop, style))
 
-    def end_line(self) -> None:
-        self.overwrites = False
-        self.pieces.append("\n")
-        self._length += 1
-        self._line = len(self.pieces), self._length
+    def end_line(self, *, is_last: bool = False) -> None:
+        self.lines += self._line if is_last else [*self._line, "\n"]
+        room = max(0, MAX_RUNS - len(self.runs))
+        self.runs += [(self._start + a, self._start + b, style) for a, b, style in sorted(self._styles)[:room]]
+        self._start += self._length + 1
+        self._line, self._length, self._column, self._styles = [], 0, 0, []
 
-    def erase(self, count: int) -> None:
-        """Remove the last characters of the line."""
-        while count and len(self.pieces) > self._line[0]:
-            last = self.pieces.pop()
-            left = last[: max(0, len(last) - count)]
-            count -= len(last) - len(left)
-            self._cut(len(self.pieces), self._length - len(last) + len(left))
-            if left:
-                self.pieces.append(left)
+    def go_back(self, count: int | None) -> None:
+        """Go back in the line by some characters, or to its start."""
+        if self._length > MAX_LINE_CHARS:
+            self.end_line()
+        self._column = 0 if count is None else max(0, self._column - count)
 
-    def _cut(self, pieces: int, length: int) -> None:
-        self.overwrites = False
-        del self.pieces[pieces:]
-        self._length = length
-        while self.runs and self.runs[-1][1] > length:
-            start, _, style = self.runs.pop()
-            if start < length:
-                self.runs.append((start, length, style))
+    def erase(self, *, whole: bool) -> None:
+        """Erase what follows in the line, or all of it."""
+        self._column = 0 if whole else self._column
+        if self._column < self._length:
+            self._styles = [*_outside(self._styles, self._column, self._length)]
+            self._line, self._length = ["".join(self._line)[: self._column]], self._column
+
+
+def _outside(styles: list[StyledRun], start: int, stop: int) -> list[StyledRun]:
+    """Return the parts of styled runs before and behind a stretch."""
+    before = [(a, min(b, start), style) for a, b, style in styles if a < start]
+    return before + [(max(a, stop), b, style) for a, b, style in styles if b > stop]
 
 
 class _Pen:
@@ -141,8 +149,13 @@ _JSON_CHARS = 100
 _MAX_JSON_CHARS = 2_000_000
 
 
-def output_part(text: str, kind: PartKind = "text") -> Part:
-    """Return what a tool gave back: as a terminal shows it, and JSON on several lines without escapes."""
+def output_text(text: str) -> tuple[str, tuple[StyledRun, ...]]:
+    """Return what a tool gave back as a terminal shows it, and JSON on several lines without escapes."""
     is_json = text[:1] in ("{", "[") and ("\\n" in text or len(text) > _JSON_CHARS) and len(text) < _MAX_JSON_CHARS
-    shown, styles = terminal_text(decoded_result(readable(text) if is_json else text))
+    return terminal_text(decoded_result(readable(text) if is_json else text))
+
+
+def output_part(text: str, kind: PartKind = "text") -> Part:
+    """Return what a tool gave back as a part."""
+    shown, styles = output_text(text)
     return Part(kind=kind, text=shown, raw=None if shown == text else text, styles=styles)

@@ -16,7 +16,7 @@ from rolloupe import text
 from rolloupe.derive import METRICS, PREFIX, values_of_sample
 from rolloupe.model import Locator, Part, Sample, SampleKey, StyledRun, Turn
 from rolloupe.query import Group, policy, prompt_word
-from rolloupe.query.search import Hit
+from rolloupe.query.search import Hit, utf16_length
 from rolloupe.text import images
 from rolloupe.wire.encoding import Number, is_finite, number, plain, record_from
 from rolloupe.wire.samples import Fact, GroupItem, PartView, Reference, SampleReply, SeriesInfo, SourceInfo, TurnView
@@ -156,7 +156,7 @@ def chars_of(turn: Turn) -> int:
 def turn_views(turns: Sequence[Turn], start: int = 0, most: int | None = None) -> list[TurnView]:
     """Return a page of the transcript from a turn on, or `most` turns."""
     shown = page(turns, start) if most is None else turns[start : start + most]
-    results = text.results_of(turns)
+    results = text.results_of(turns, start, start + len(shown))
     return [turn_view(turn, at, results) for at, turn in enumerate(shown, start)]
 
 
@@ -185,18 +185,24 @@ def part_view(part: Part, result: text.CallResult | None = None) -> PartView:
         call=part.call and replace(part.call, arguments=text.readable(part.call.arguments)),
         image=bool(part.media),
         cut=len(part.text) - len(shown),
-        styles=_in_utf16(part.text, part.styles),
+        styles=_in_utf16(shown, part.styles),
         summary=part.call and text.summarize_call(part.call),
         result=result,
     )
 
 
 def _in_utf16(shown: str, styles: Sequence[StyledRun]) -> tuple[StyledRun, ...]:
-    """Return styled runs with places in the units of a browser."""
-    if not styles or shown.isascii() or max(shown) < "\U00010000":
+    """Return styled runs, which are in order, with places in the units of a browser."""
+    if shown.isascii():
         return tuple(styles)
-    places = [0, *itertools.accumulate(2 if char >= "\U00010000" else 1 for char in shown)]
-    return tuple((places[start], places[stop], style) for start, stop, style in styles)
+    place = units = 0
+    found = []
+    for start, stop, style in styles:
+        units += utf16_length(shown[place:start])
+        begin, units = units, units + utf16_length(shown[start:stop])
+        place = stop
+        found.append((begin, units, style))
+    return tuple(found)
 
 
 def shown_text(part: Part) -> str:

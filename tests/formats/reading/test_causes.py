@@ -24,6 +24,8 @@ WORDS = {
     # NeMo-Gym, and trainers
     "transient": "environment", "judge_failed": "grader", "length": "limit", "max_tokens": "limit", "stop": "",
     "completed": "", "aborted": "", "error": "unknown", "failed": "unknown", "ValueError": "", "": "",
+    "LimitsExceeded": "limit", "ContextWindowExceededError": "limit", "TimeoutExpired": "timeout",
+    "The context window is fine": "",
 }  # fmt: skip
 
 
@@ -33,7 +35,17 @@ def test_what_ended_a_sample(word: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "word", ["my environment variable", "The sandbox was fun", "environment", "task", "apiary error", "x" * 500]
+    "word",
+    [
+        "my environment variable",
+        "The sandbox was fun",
+        "environment",
+        "task",
+        "apiary error",
+        "x" * 500,
+        "no_message_limit",
+        "runtime_outcome",
+    ],
 )
 def test_what_says_nothing(word: str) -> None:
     assert cause_of("unknown", word) == ""

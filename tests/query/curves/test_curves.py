@@ -112,6 +112,7 @@ def test_what_ended_samples_is_a_share_and_a_filter(tmp_path: Path) -> None:
             for item in query.samples(run, SampleQuery(where=conditions(f"cause = {cause}"))).samples
         ]
         assert found == ["0", "2", "5", "7"]
+        assert query.sample(run, query.samples(run, SampleQuery()).samples[0].key).row.cause == "environment"
 
 
 def test_evaluations_by_step(run: OpenRun) -> None:

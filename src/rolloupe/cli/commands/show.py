@@ -51,7 +51,7 @@ class ShowOptions:
         flags=("--bytes",),
     )
     as_json: bool = option(False, "Print the sample, with all its turns and fields, as JSON.", flags=("--json",))
-    whole: bool = option(False, "All lines of long results of tools, not the first and last ones alone.")
+    whole: bool = option(False, "Print every line of long tool results, not only the first and last ones.")
     mask_str: str = option("", "Show each match as *, and a run of N as *×N.", "REGEX")
 
 

@@ -155,8 +155,9 @@ class Native(JsonlFormat):
     ) -> model.SampleColumns | None:
         """See `JsonlFormat`: `row` for samples whose responses are texts."""
         asked = blocks.prompts_in(block, "prompt")
-        is_uneven = "uneven" in block.columns and any(block.values("uneven"))
-        if source.annotates or asked is None or is_uneven or block.types("response") != TEXTS:
+        rewards, is_uneven = block.numbers("reward"), "uneven" in block.columns and any(block.values("uneven"))
+        is_usual = block.types("response") == TEXTS and not (is_uneven or blocks.have_texts(block, rewards))
+        if source.annotates or asked is None or not is_usual:
             return None
         names = [key for key in _MEASURED if key in block.columns]
         records = [dict(zip(names, values, strict=True)) for values in zip(*map(block.values, names), strict=True)]
@@ -167,7 +168,7 @@ class Native(JsonlFormat):
             "split": [name or "train" for name in block.names("split")],
             "step": block.read("step", lambda step: step_of(step) or 0),
             "index": [*map(_index, block.names("index"), block.starts)],
-            "reward": block.numbers("reward"),
+            "reward": rewards,
             "advantage": block.numbers("advantage"),
             "turns": block.read("turns", lambda turns: 1 if (count := parsers.count(turns)) is None else count),
             "prompt_tokens": prompts,

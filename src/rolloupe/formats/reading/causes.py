@@ -12,11 +12,15 @@ from rolloupe.model import Cause, Status
 
 _FAILURE = r"(?:error|exception|failure|failed|fail|died|crash(?:ed)?|unavailable|lost|timeout|time_out)"
 _GRADER = re.compile(rf"^(?:verifier|reward|judge|grader|scorer|scoring|rubric)s?(?:_[a-z_]+)?_{_FAILURE}$")
-_TIME = re.compile(r"time_?d?_?out|time_limit|max_time|wall_time|deadline|^(?:time|working)$")
+_END = r"(?:_(?:error|exception|exceeded|reached|expired|failure))*"
+_TIME = re.compile(
+    rf"^(?:(?:agent|tool|task|run|command|call|request|execution|exit|exit_command|exit_total_execution|asyncio)_)?"
+    rf"(?:time_?out|timed_out|time_limit|max_time|wall_time|deadline){_END}$|^(?:time|working)$"
+)
 _LIMIT = re.compile(
-    r"overlong|^length$|max_?(?:output_)?(?:tokens?|turns?|steps?|length|rounds?|iterations?|messages?)|"
-    r"(?:token|turn|step|message|context|cost|budget|iteration)s?_(?:limit|window|length|exceeded)|"
-    r"^exit_(?:cost|context)$|limits?_exceeded|too_many_(?:tokens|turns|steps)|^(?:message|token|context|cost|turns)$"
+    rf"^(?:overlong(?:_prompt)?|length|max_?(?:output_?)?(?:token|turn|step|length|round|iteration|message)s?|"
+    rf"(?:token|turn|step|message|context|cost|budget|iteration)s?_(?:limit|window|length|budget)|exit_(?:cost|context)|"
+    rf"limits?|too_many_(?:tokens|turns|steps)|message|token|context|cost|turns){_END}$"
 )
 _ENVIRONMENT = re.compile(
     r"^(?:sandbox|toolset|env|environment|task|tunnel|interception|harness|provider|container|docker|infrastructure|"

@@ -475,6 +475,10 @@ def truncated_rewards(data: LintData) -> Breach | None:
     return breach(paid, f"{text}; {least}.") if middle.any() else None
 
 
+LEAST_SHIFT = 1e-6
+"""A smaller change of a mean, beside the greatest reward, is rounding."""
+
+
 @lint_rule()
 def trained_failures(data: LintData) -> Breach | None:
     """Samples that ended by a failure of the environment or the grader have a reward, and count as trained on."""
@@ -490,12 +494,13 @@ def trained_failures(data: LintData) -> Breach | None:
 
 
 def _baseline_shifts(data: LintData, bad: Mask) -> Iterator[float]:
-    """Yield by how much some samples change the mean reward of their groups, of which others are left."""
+    """Yield how far some samples move the mean reward of each of their groups, of which others are left."""
     for group in np.flatnonzero(data.grouping.sums(bad.astype(np.float64)) > 0) if len(data.grouping) else ():
         own = slice(data.grouping.starts[group], data.grouping.starts[group] + data.grouping.sizes[group])
         counts = data.trained[own] & np.isfinite(data.reward[own])
         others = counts & ~bad[own]
-        if others.any() and (shift := data.reward[own][counts].mean() - data.reward[own][others].mean()):
+        shift = abs(data.reward[own][counts].mean() - data.reward[own][others].mean()) if others.any() else 0.0
+        if shift > LEAST_SHIFT * np.abs(data.reward[own][counts]).max():
             yield float(shift)
 
 

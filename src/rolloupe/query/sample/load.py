@@ -19,6 +19,7 @@ from msgspec import Struct
 from rolloupe import text, tokens
 from rolloupe.errors import NotFound, SourceChanged
 from rolloupe.formats.reading import trainer_files
+from rolloupe.formats.reading.causes import cause_of
 from rolloupe.formats.reading.files import stem
 from rolloupe.formats.token_texts import add_strings
 from rolloupe.index import OpenRun, metric_column, tag_column
@@ -321,6 +322,7 @@ def read_scored(run: OpenRun, key: SampleKey, locator: Locator, noted: Sequence[
     """Read a whole sample as `read_sample` does, with the scores of a person's own graders."""
     sample = read_sample(run, key, locator, noted)
     metrics, tags = _scores_of(run, key, locator)
+    sample.row.cause = sample.row.cause or cause_of(sample.row.status, sample.row.status_raw)
     sample.row.metrics, sample.row.tags = sample.row.metrics | metrics, sample.row.tags | tags
     if not (sample.turns or sample.notes):
         sample.notes.append("the record has neither a prompt nor a response")

@@ -119,7 +119,7 @@ it("a run is asked about once its numbers are indexed, at once when all of it is
   expect(api.askBrief).toHaveBeenCalledTimes(1);
   expect(api.askFindings).not.toHaveBeenCalled();
   expect(page.querySelectorAll("a")).toHaveLength(1);
-  expect(page.textContent).toContain("reading on");
+  expect(page.textContent).toContain("still reading");
   runs.value = [run("text", 2)];
   await vi.runAllTimersAsync();
   expect(api.askBrief).toHaveBeenCalledTimes(1);
@@ -127,7 +127,7 @@ it("a run is asked about once its numbers are indexed, at once when all of it is
   runs.value = [run("ready", 2)];
   await vi.advanceTimersByTimeAsync(1000);
   expect(api.askBrief).toHaveBeenCalledTimes(2);
-  expect(page.textContent).not.toContain("reading on");
+  expect(page.textContent).not.toContain("still reading");
   runs.value = [run("ready", 3)];
   await vi.runAllTimersAsync();
   expect(api.askBrief).toHaveBeenCalledTimes(3);

@@ -54,7 +54,7 @@ export function BriefBand() {
             </button>
           )}
           {isReading && sentences.length > 0 && (
-            <p title="Sentences about texts, such as what the reward pays for, follow">reading on …</p>
+            <p title="Sentences about texts, such as what the reward pays for, follow">still reading texts …</p>
           )}
           {(session.brief.isOld.value || activityOf(run) === "running") && session.brief.asOf.value !== null && (
             <p title="Later steps are not in these sentences yet; they follow while the run grows">

@@ -13,7 +13,7 @@ describe("spans of time", () => {
     ]);
   });
   it("say how long something took", () => {
-    expect([0.00012, 0.12, 0.9996, 6.149, 59.9, 59.96, 185, 3725].map(took)).toEqual([
+    expect([0.00012, 0.12, 0.996, 6.149, 59.9, 59.96, 185, 3725].map(took)).toEqual([
       "0.12 ms",
       "120 ms",
       "1 s",

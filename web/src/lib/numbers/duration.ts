@@ -22,7 +22,7 @@ export function span(seconds: number): string {
 
 /** How long something took: `120 ms`, `6.1 s`, `3 min 05 s`, `1 h 02 min`. */
 export function took(seconds: number): string {
-  if (seconds < 0.9995) return `${Number((seconds * 1000).toPrecision(2))} ms`;
+  if (seconds < 0.995) return `${Number((seconds * 1000).toPrecision(2))} ms`;
   if (seconds < 59.95) return `${seconds < 10 ? Number(seconds.toFixed(1)) : Math.round(seconds)} s`;
   const minutes = Math.round(seconds) / 60;
   const two = (part: number): string => String(part).padStart(2, "0");

@@ -63,6 +63,12 @@ export class HighlightsStore extends Store {
     return (mark === "find" ? this.#foundHere : this.#searchedHere).value.get(at) ?? NONE;
   }
 
+  /** Whether a part has a marked place, or is the place to go to. */
+  isMarked(at: string): boolean {
+    const isHere = this.target.value?.span.at === at;
+    return isHere || this.spansOf(at, "find").length > 0 || this.spansOf(at, "search").length > 0;
+  }
+
   /** Show a place, anywhere in the sample. */
   async goTo(span: Span): Promise<void> {
     const turn = turnOf(span.at);

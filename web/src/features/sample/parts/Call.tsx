@@ -27,12 +27,7 @@ export function Call({ part, at, children }: Props) {
   const session = useSession();
   const { call, summary, result } = part;
   const [isRaw, setRaw] = useState(false);
-  const isMarked = useComputed(
-    () =>
-      session.highlights.spansOf(at, "find").length > 0 ||
-      session.highlights.spansOf(at, "search").length > 0 ||
-      session.highlights.target.value?.span.at === at,
-  ).value;
+  const isMarked = useComputed(() => session.highlights.isMarked(at)).value;
   if (call === null || summary === null)
     return (
       <div class={style["call"]}>
@@ -84,7 +79,7 @@ export function Call({ part, at, children }: Props) {
       ) : (
         summary.body !== "" && (
           <div class={style["body"]}>
-            <Lines text={summary.body} what="arguments" />
+            <Lines part={{ text: summary.body, shift: 0, styles: [], cut: 0 }} what="arguments" />
           </div>
         )
       )}

@@ -3,8 +3,8 @@
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { PartView } from "../../../api/types.gen";
 import { count, figure } from "../../../lib/numbers/numbers";
+import type { Piece } from "../../../lib/sample/parts";
 import { ends } from "../../../lib/text/ends";
 import { render } from "../../../state/browser/textOptions";
 import { Hidden } from "../../../ui/layout/Hidden";
@@ -14,32 +14,34 @@ import style from "./Lines.module.css";
 const MORE_LINES = 50;
 
 interface Props {
-  text: string;
+  part: Pick<Piece, "text" | "shift" | "styles" | "cut">;
   /** What the text is, for people who hear the page. */
   what: string;
   at?: string;
-  styles?: PartView["styles"];
-  /** Lines with a word for an error. */
+  /** Lines of all of the result that mention an error. */
   errorLines?: number;
 }
 
-export function Lines({ text, what, at = "", styles, errorLines = 0 }: Props) {
+export function Lines({ part: { text, shift, styles, cut }, what, at = "", errorLines = 0 }: Props) {
   const session = useSession();
   const [more, setMore] = useState(0);
-  const isMarked = useComputed(
-    () =>
-      at !== "" &&
-      (session.highlights.spansOf(at, "find").length > 0 ||
-        session.highlights.spansOf(at, "search").length > 0 ||
-        session.highlights.target.value?.span.at === at),
-  ).value;
-  const place = at === "" ? undefined : at;
-  const cut = ends(text, more);
-  if (cut === null || isMarked || render.value.visible) return <Text text={text} at={place} styles={styles} />;
-  const { head, tail, lines } = cut;
+  const isMarked = useComputed(() => at !== "" && session.highlights.isMarked(at)).value;
+  const shown = ends(text, more);
+  const piece = (start: number, stop = text.length) => (
+    <Text text={text.slice(start, stop)} at={at === "" ? undefined : at} shift={shift + start} styles={styles} />
+  );
+  const further = cut > 0 && <div class={style["cut"]}>… {figure(cut)} more characters are in the raw record.</div>;
+  if (shown === null || isMarked || render.value.visible)
+    return (
+      <>
+        {piece(0)}
+        {further}
+      </>
+    );
+  const { head, tail, lines } = shown;
   return (
     <>
-      <Text text={text.slice(0, head)} at={place} styles={styles} />
+      {piece(0, head)}
       <div class={style["between"]}>
         <span>{lines > 0 ? `${count(lines, "line")} between` : `${count(tail - head, "character")} between`}</span>
         {lines > MORE_LINES && (
@@ -50,14 +52,17 @@ export function Lines({ text, what, at = "", styles, errorLines = 0 }: Props) {
         <button type="button" class="action" aria-label={`Show all of the ${what}`} onClick={() => setMore(Infinity)}>
           show all
         </button>
-        {errorLines > 0 && <span class={style["errors"]}>{figure(errorLines)} with a word for an error</span>}
+        {errorLines > 0 && (
+          <span class={style["errors"]}>{count(errorLines, "line mentions", "lines mention")} an error</span>
+        )}
       </div>
       {session.sample.isNative.value && (
         <Hidden isHidden onFound={() => setMore(Infinity)}>
-          <Text text={text.slice(head, tail)} at={place} shift={head} styles={styles} />
+          {piece(head, tail)}
         </Hidden>
       )}
-      <Text text={text.slice(tail)} at={place} shift={tail} styles={styles} />
+      {piece(tail)}
+      {further}
     </>
   );
 }

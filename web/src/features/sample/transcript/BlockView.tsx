@@ -1,6 +1,9 @@
 /** A block of a turn: running text, a thought, a tool call, a tool result, data. */
 
-import type { Block, Piece } from "../../../lib/sample/parts";
+import type { TurnView } from "../../../api/types.gen";
+import { factText } from "../../../lib/sample/facts";
+import { type Block, blocks, type Piece } from "../../../lib/sample/parts";
+import { render } from "../../../state/browser/textOptions";
 import { Rich } from "../../../ui/text/Rich";
 import { Text } from "../../../ui/text/Text";
 import { useComputed } from "@preact/signals";
@@ -10,6 +13,7 @@ import { Lines } from "../parts/Lines";
 import { Picture } from "../parts/Picture";
 import { Placeholder } from "../parts/Placeholder";
 import { Think } from "../parts/Think";
+import { Logs, Words, wordsOf } from "./Logs";
 import style from "./BlockView.module.css";
 
 interface Props {
@@ -64,6 +68,9 @@ export function BlockView({ block, turn, isThoughtAlone }: Props) {
   }
 }
 
+/** Kinds of parts whose first and last lines are shown. */
+const LINES: ReadonlySet<string> = new Set(["text", "tool_result", "json"]);
+
 /** The result of a call, if it is on the page of turns and belongs to no later call. */
 function Result({ part, at }: { part: Piece; at: string }) {
   const { sample } = useSession();
@@ -71,29 +78,58 @@ function Result({ part, at }: { part: Piece; at: string }) {
   const isHere = useComputed(() => sample.answers.value.get(number) === at).value;
   const page = sample.page.value;
   const turn = isHere ? page?.turns[number - page.turn_from] : undefined;
-  if (turn === undefined) return null;
+  if (turn === undefined || part.result === null) return null;
+  const how = render.value;
+  const arranged = blocks(turn.parts, { ...how, markers: turn.origin === "prompt" ? how.promptMarkers : how.markers });
+  const words = arranged.length === 0 ? wordsOf(turn.logs) : [];
+  const { error, error_lines: errorLines } = part.result;
   return (
     <div class={style["answered"]} role="group" aria-label="Its result">
-      {part.result?.error !== "" && (
+      {error !== "" && (
         <div class={style["wrong"]}>
-          <Text text={part.result?.error ?? ""} />
+          <Text text={error} />
         </div>
       )}
-      {turn.parts.map((piece, place) =>
-        piece.kind === "text" || piece.kind === "tool_result" || piece.kind === "json" ? (
-          <Lines
-            key={place}
-            what="result"
-            text={piece.text}
-            at={`${number}.${place}`}
-            styles={piece.styles}
-            errorLines={part.result?.error_lines ?? 0}
-          />
-        ) : (
-          <Inline key={place} part={{ ...piece, place, shift: 0 }} at={`${number}.${place}`} />
+      {arranged.map((block) =>
+        block.parts.map((piece) =>
+          LINES.has(piece.kind) ? (
+            <Lines
+              key={piece.place}
+              what="result"
+              part={piece}
+              at={`${number}.${piece.place}`}
+              errorLines={errorLines}
+            />
+          ) : block.kind === "flow" ? (
+            <Inline key={piece.place} part={piece} at={`${number}.${piece.place}`} />
+          ) : (
+            <BlockView key={piece.place} block={{ ...block, parts: [piece] }} turn={String(number)} isThoughtAlone />
+          ),
         ),
       )}
-      {turn.chars === 0 && <span class="quiet">(an empty result)</span>}
+      {arranged.length === 0 && (words.length > 0 ? <Words words={words} /> : <span class="quiet">(empty)</span>)}
+      <Figures turn={turn} />
+      {words.length === 0 && <Logs logs={turn.logs} />}
+    </div>
+  );
+}
+
+/** The most figures of a result; the raw record has all. */
+const FIGURES = 40;
+
+function Figures({ turn: { reward, facts, metrics } }: { turn: TurnView }) {
+  const every = [
+    ...(reward === null ? [] : [["reward", reward] as const]),
+    ...Object.entries({ ...facts, ...metrics }),
+  ];
+  if (every.length === 0) return null;
+  return (
+    <div class={style["figures"]}>
+      {every.slice(0, FIGURES).map(([name, value]) => (
+        <span key={name}>
+          <Text text={name} /> <Text text={factText(value)} />
+        </span>
+      ))}
     </div>
   );
 }

@@ -174,7 +174,7 @@ describe("a transcript", () => {
     const host = await drawn(<Transcript reply={sample} />, session);
     expect(host.querySelectorAll("[data-role]").length).toBe(1);
     const block = host.querySelector("[aria-label='Call of bash']");
-    for (const text of ["$ ls", "exit 1", "400 lines", "2.5 s", "line 3", "line 399", "3 with a word for an error"])
+    for (const text of ["$ ls", "exit 1", "400 lines", "2.5 s", "line 3", "line 399", "3 lines mention an error"])
       expect(block?.textContent).toContain(text);
     expect(block?.textContent.split("line 399").length).toBe(2);
     expect(block?.querySelector("[hidden]")?.textContent).toContain("line 200");

@@ -3,12 +3,10 @@
 import { ungradedTurn } from "../../../lib/sample/blind";
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { TurnView } from "../../../api/types.gen";
 import { charsOfTurn } from "../../../lib/text/endings";
 import { factText } from "../../../lib/sample/facts";
-import { shown } from "../../../lib/data/json";
-import { isRecord } from "../../../lib/data/record";
 import { count, figure, score } from "../../../lib/numbers/numbers";
 import { blocks, gist, isAllThought, verbatim } from "../../../lib/sample/parts";
 import { bareName, commonPrefix } from "../../../lib/list/metricNames";
@@ -21,6 +19,7 @@ import { Text } from "../../../ui/text/Text";
 import { harmless } from "../../../lib/text/invisible";
 import { BlockView } from "./BlockView";
 import { useFold } from "./useFold";
+import { Logs, Words, wordsOf } from "./Logs";
 import { Section } from "./Section";
 import style from "./Turn.module.css";
 
@@ -132,18 +131,7 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
   return (
     <>
       {words.length > 0 ? (
-        <dl class={style["words"]}>
-          {words.map(([key, value]) => (
-            <div key={key}>
-              <dt>
-                <Text text={key} />
-              </dt>
-              <dd>
-                <Text text={value} />
-              </dd>
-            </div>
-          ))}
-        </dl>
+        <Words words={words} />
       ) : results.length === 0 ? (
         <span class="quiet">(empty)</span>
       ) : (
@@ -155,38 +143,5 @@ function Open({ turn, at, label }: { turn: TurnView; at: string; label: string }
       )}
       {words.length === 0 && <Logs logs={turn.logs} />}
     </>
-  );
-}
-
-/** The most characters of logs to show as the text of a turn without one. */
-const WORDS_CHARS = 4000;
-
-/** The logs of a turn, such as a guess and its feedback, if they are a few plain values; otherwise none. */
-function wordsOf(logs: unknown): [string, string][] {
-  const entries = isRecord(logs) ? Object.entries(logs) : [];
-  const isPlain = entries.every(([, value]) => typeof value !== "object" || value === null);
-  const words = entries.map(([key, value]): [string, string] => [key, String(value)]);
-  return isPlain && words.reduce((sum, [key, value]) => sum + key.length + value.length, 0) <= WORDS_CHARS ? words : [];
-}
-
-/** Other data about a turn. */
-function Logs({ logs }: { logs: unknown }) {
-  const [isOpen, open] = useState(false);
-  const names = typeof logs === "object" && logs !== null ? Object.keys(logs) : [];
-  if (names.length === 0) return null;
-  return (
-    <details class={style["logs"]} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>
-        Logs{" "}
-        <span class="quiet">
-          <Text text={names.slice(0, 8).join(", ")} />
-        </span>
-      </summary>
-      {isOpen && (
-        <pre>
-          <Text text={shown(logs)} />
-        </pre>
-      )}
-    </details>
   );
 }
