@@ -76,7 +76,7 @@ def test_a_preview_is_one_short_line_that_can_be_encoded(given_text: str, limit:
 def test_calls_in_a_joined_text_begin_with_their_name(written: Callable[[object], object]) -> None:
     call = {"id": "call-1", "type": "function", "function": {"name": "search", "arguments": '{"query": "ships"}'}}
     said = {"role": "assistant", "content": "Let me see.", "tool_calls": [written(call)]}
-    assert text.joined([said]) == 'Let me see.\nsearch call-1\n{\n  "query": "ships"\n}'
+    assert text.joined([said]) == 'Let me see.\nsearch\n{\n  "query": "ships"\n}'
     content = {"role": "assistant", "content": [{"type": "tool_use", "name": "search", "input": {"query": "ships"}}]}
     assert text.joined([content]) == 'search\n{\n  "query": "ships"\n}'
 

@@ -98,9 +98,8 @@ def from_arguments(name: str, arguments: str) -> ToolCall:
 
 
 def call_text(call: ToolCall) -> str:
-    """Return a call as a person reads it: name and id on the first line, then the arguments."""
-    head = f"{call.name} {call.id}" if call.name and call.id else call.name or call.id
-    return "\n".join(filter(None, (head, readable(call.arguments))))
+    """Return a call as a person reads it: its name, then the arguments. Ids mean nothing to people."""
+    return "\n".join(filter(None, (call.name or call.id, readable(call.arguments))))
 
 
 def decoded(written: str) -> str:

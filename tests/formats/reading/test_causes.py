@@ -15,7 +15,8 @@ WORDS = {
     "user_stop": "", "agent_stop": "", "too_many_errors": "",
     # SWE-agent
     "exit_environment_error": "environment", "exit_api": "environment", "exit_cost": "limit", "exit_context": "limit",
-    "exit_command_timeout": "timeout", "exit_format": "model", "parse_error": "model", "submitted": "",
+    "exit_command_timeout": "timeout", "exit_format": "model",
+    "model_output_invalid": "model", "judge_evaluation_failed": "grader", "parse_error": "model", "submitted": "",
     # Inspect
     "sandbox_unavailable": "environment", "message": "limit", "token": "limit", "time": "timeout", "working": "timeout",
     # Harbor
@@ -54,4 +55,5 @@ def test_what_says_nothing(word: str) -> None:
 def test_an_error_of_no_known_kind() -> None:
     assert cause_of("error", "KeyError") == "unknown"
     assert cause_of("truncated", "") == "limit"
+    assert cause_of("error", "RuntimeError: Agent reached maximum iteration") == "limit"
     assert cause_of("completed", "SandboxError") == ""

@@ -145,6 +145,8 @@ def _facts(sample: "Sample") -> Iterator[tuple[str, str]]:
     yield "reward", number(row.reward)
     yield "advantage", number(row.advantage)
     yield "status", row.status + (f" ({row.status_raw})" if row.status_raw not in ("", row.status) else "")
+    if row.cause:
+        yield "ended by", row.cause
     if row.env:
         yield "environment", row.env
     if row.discarded:

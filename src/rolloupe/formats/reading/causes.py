@@ -27,7 +27,12 @@ _ENVIRONMENT = re.compile(
     rf"connection|network|api|browser|vm|pod)(?:_[a-z_]+)?_{_FAILURE}$|"
     r"^(?:user_error|exit_environment_error|exit_api|transient)$"
 )
-_MODEL = re.compile(r"^(?:parse|parsing|format|invalid_(?:call|action)|tool_call_parse|agent)_error$|^exit_format$")
+_MODEL = re.compile(
+    r"^(?:parse|parsing|format|invalid_(?:call|action)|tool_call_parse|agent)_error$|^exit_format$|"
+    r"^model_output_invalid$"
+)
+_MOST_STEPS = re.compile(r"\b(?:reached|exceeded) (?:the )?max(?:imum)?\b", re.IGNORECASE)
+"""In the words of an error."""
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
 
 
@@ -44,7 +49,7 @@ def cause_of(status: Status, word: str) -> Cause:
         return "grader"
     if _TIME.search(folded):
         return "timeout"
-    if status == "truncated" or _LIMIT.search(folded):
+    if status == "truncated" or _LIMIT.search(folded) or (status == "error" and _MOST_STEPS.search(word)):
         return "limit"
     if _ENVIRONMENT.search(folded):
         return "environment"

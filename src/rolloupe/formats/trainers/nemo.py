@@ -134,9 +134,9 @@ class NemoGym(NamedRows, JsonlFormat):
         row.uid = parsers.name(record.get("_ng_rollout_id")) or row.uid
         row.discarded = parsers.reason(record.get(FAILURE)) or ""
         row.tags.pop(FAILURE, None)
-        is_masked = record.get("mask_sample") is True
-        if is_masked or row.discarded:
-            cause = cause_of("error", row.discarded or parsers.tag(record.get("failure_reason")) or "")
+        is_masked, reason = record.get("mask_sample") is True, parsers.tag(record.get("failure_reason"))
+        if is_masked or row.discarded or reason:
+            cause = cause_of("error", row.discarded or reason or "")
             row.cause = "environment" if is_masked and cause == "unknown" else cause
         found = tokens_of(record.get(_ITEMS))
         if found.ids:

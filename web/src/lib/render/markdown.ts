@@ -1,6 +1,12 @@
 /** Markdown as a tree: without HTML and images, and with links to http or https only. */
 
-import MarkdownIt, { type MarkdownIt as Parser, type StateBlock, type StateInline, type Token } from "markdown-it";
+import MarkdownIt, {
+  type MarkdownIt as Parser,
+  type StateBlock,
+  type StateCore,
+  type StateInline,
+  type Token,
+} from "markdown-it";
 import { codeBlock } from "./code";
 import { drawn, formulaAt } from "./math";
 import { element, type Element, isSafeLink, type Node, textOf } from "./tree";
@@ -29,6 +35,8 @@ function parser(latex: boolean): Parser {
     result.normalizeLinkText = (address) => address;
     result.validateLink = () => true; // this module decides: other links are shown with their address
     result.inline.ruler.before("emphasis", "product", product);
+    result.inline.ruler.before("emphasis", "underscore", underscore);
+    result.core.ruler.after("block", "hashes", keepHashes);
     if (latex) {
       result.inline.ruler.before("escape", "formula", inlineFormula);
       result.block.ruler.before("fence", "formula", blockFormula, {
@@ -38,6 +46,25 @@ function parser(latex: boolean): Parser {
     parsers.set(latex, result);
   }
   return result;
+}
+
+/** An underscore is a character of a name, such as `__init__`, or of a picture made of text: models emphasise by stars. */
+function underscore(state: StateInline, silent: boolean): boolean {
+  if (state.src[state.pos] !== "_") return false;
+  if (!silent) state.pending += "_";
+  state.pos += 1;
+  return true;
+}
+
+/** A line of nothing but number signs would be a heading without words, and not be shown. */
+function keepHashes({ src, tokens }: StateCore): void {
+  const lines = src.split("\n");
+  for (const [place, token] of tokens.entries()) {
+    const [inline, end] = [tokens[place + 1], tokens[place + 2]];
+    if (token.type !== "heading_open" || inline?.content !== "" || end === undefined) continue;
+    [token.tag, end.tag] = ["p", "p"];
+    inline.content = (lines[token.map?.[0] ?? 0] ?? token.markup).trim();
+  }
 }
 
 /** Render Markdown. Throws if it is nested too deeply, or if some of its words would not be shown. */

@@ -73,6 +73,15 @@ function mixed(seed: number): string {
   ).join("");
 }
 
+it("keeps names with underscores, and pictures made of signs", () => {
+  const board = "#####\n#O__#\n#_P_#\n#####";
+  expect(textOf(nodes(board)).replaceAll(/\s/g, "")).toBe(board.replaceAll("\n", ""));
+  expect(textOf(nodes("def __init__(self): _x_ and snake_case_name"))).toBe(
+    "def __init__(self): _x_ and snake_case_name",
+  );
+  expect(all("# A heading", "p").map((one) => one.attributes?.["class"])).toEqual(["h1"]);
+});
+
 it("keeps signs of multiplication and of powers", () => {
   for (const text of ["2*89.90+2*129.00", "a*b + c*(d)", "(a)*b and c*(d)", "x**2 + y**2", "2**3 and 4**5"])
     expect(textOf(nodes(text)), text).toBe(text);
