@@ -123,7 +123,7 @@ ITEMS: list[tuple[dict[str, Any], Shape]] = [
     ),
     (
         {"type": "computer_call", "call_id": "c", "action": {"type": "wait"}, "pending_safety_checks": []},
-        [("assistant", "tool_call", 'computer c\n{\n  "type": "wait"\n}')],
+        [("assistant", "tool_call", 'computer\n{\n  "type": "wait"\n}')],
     ),
     (
         {"type": "computer_call_output", "output": {"type": "computer_screenshot", "image_url": PICTURE}},
@@ -131,22 +131,22 @@ ITEMS: list[tuple[dict[str, Any], Shape]] = [
     ),
     (
         {"type": "web_search_call", "id": "w", "status": "completed", "action": {"query": "cats"}},
-        [("assistant", "tool_call", 'web_search w\n{\n  "query": "cats"\n}')],
+        [("assistant", "tool_call", 'web_search\n{\n  "query": "cats"\n}')],
     ),
     (
         {"type": "code_interpreter_call", "id": "i", "code": "x=1\nx", "outputs": [{"type": "logs", "logs": "1\n"}]},
-        [("assistant", "tool_call", "code_interpreter i\ncode:\nx=1\nx"), ("tool", "text", "1\n")],
+        [("assistant", "tool_call", "code_interpreter\ncode:\nx=1\nx"), ("tool", "text", "1\n")],
     ),
     (
         {"type": "mcp_call", "id": "m", "name": "roll", "arguments": '{"d": 6}', "output": "4", "error": None},
-        [("assistant", "tool_call", 'roll m\n{\n  "d": 6\n}'), ("tool", "text", "4")],
+        [("assistant", "tool_call", 'roll\n{\n  "d": 6\n}'), ("tool", "text", "4")],
     ),
     (
         {"type": "local_shell_call", "call_id": "l", "action": {"command": ["ls"]}},
         [("assistant", "tool_call", 'local_shell\n{\n  "command": [\n    "ls"\n  ]\n}')],
     ),
     ({"type": "file_search_call", "id": "s", "queries": ["q"], "results": None}, [
-        ("assistant", "tool_call", 'file_search s\n{\n  "queries": [\n    "q"\n  ]\n}'),
+        ("assistant", "tool_call", 'file_search\n{\n  "queries": [\n    "q"\n  ]\n}'),
     ]),
     ({"type": "item_reference", "id": "i"}, [("unknown", "json", '{"type": "item_reference", "id": "i"}')]),
 ]  # fmt: skip
