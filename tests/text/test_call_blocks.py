@@ -64,12 +64,19 @@ def test_results_belong_to_their_calls(turns: list[Turn], pairs: dict[text.Place
         (f'{{"duration_s": {"9" * 400}, "exit_code": {"9" * 30}}}', {"runtime": 10**400}, ("unknown", None, None)),
         ("#!/bin/sh\nrun\nexit 1", {}, ("unknown", None, None)),
         ("timeout: 30\nretries: 2", {}, ("unknown", None, None)),
+        ('{"exit_code": 0}', {"info": {"exit_code": "1"}}, ("failed", 1, None)),
+        ("exit code: 3\nhandled\nand more\nand more\nExit code: 0", {}, ("ok", 0, None)),
         ('{"status_code": 200}', {"is_error": "false"}, ("unknown", None, None)),
     ],
 )
 def test_what_a_result_says(written: str, logs: dict[str, Any], expected: tuple[str, int | None, float | None]) -> None:
     found = text.result_of(result("", written, **logs), 3)
     assert (found.outcome, found.exit_code, found.duration_s) == expected
+
+
+def test_deep_json_stays_as_it_was_written() -> None:
+    deep = '["\\n",' * 900 + "1" + "]" * 900
+    assert text.output_part(deep).text == deep
 
 
 def test_words_for_errors_count_and_decide_nothing() -> None:
@@ -85,6 +92,8 @@ def test_words_for_errors_count_and_decide_nothing() -> None:
         ("sh", {"command": "cat <<E\na\nE", "cwd": "/x"}, "command", "cat <<E …", 'cat <<E\na\nE\n{\n  "cwd": "/x"\n}'),
         ("run", {"command": "python", "stdin": "a\nb"}, "command", "python", "python\nstdin:\na\nb"),
         ("run", {"commands": ["cd x", "make"]}, "command", "cd x …", "cd x\nmake"),
+        ("run", {"command": "ls", "retries": 0, "safe": False}, "command", "ls  retries 0", ""),
+        ("shell", {"command": ["bash", "-x", "y"]}, "command", "bash -x y", ""),
         ("exec", {"cmd": ["grep", "a b", "c"]}, "command", "grep 'a b' c", ""),
         ("grep", {"path": "src", "search": "TODO"}, "arguments", "src  search TODO", ""),
         ("insert", {"path": "a", "insert_line": 5, "new_str": "x"}, "edit", "a  insert_line 5", "+x"),
@@ -139,6 +148,7 @@ def test_a_call_as_a_person_reads_it(name: str, arguments: dict[str, Any], form:
         ("abcdef\rxy\x1b[K", "xy", ()),
         ("\x1b[31mabcd\x1b[0m\rx\x1b[32my\x1b[0m", "xycd", ((1, 2, "green"), (2, 4, "red"))),
         ("ab\x08", "ab", ()),
+        ("\x1b[1;38:2::255:0:0;4:0mx\x1b[58;5;1my", "xy", ((0, 1, "bold red"), (1, 2, "bold red"))),
         (f"{'x' * 3000}\ry", f"{'x' * 3000}\ny", ()),
         ("\x1b]0;title\x07x\x1b[2J\x1b[1;1Hy", "xy", ()),
         ("\x1b]without an end\nnext", "without an end\nnext", ()),

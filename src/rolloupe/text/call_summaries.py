@@ -93,7 +93,7 @@ def _command(arguments: dict[str, Any]) -> CallSummary | None:
     key = next((key for key in _COMMANDS if key in arguments), None)
     value = arguments.get(key) if key else None
     if isinstance(value, list) and value and all(isinstance(word, str) for word in value):
-        is_shell = len(value) == 3 and value[0] in _SHELLS
+        is_shell = len(value) == 3 and value[0] in _SHELLS and value[1] in ("-c", "-lc", "-ic")
         value = value[-1] if is_shell else "\n".join(value) if key == "commands" else shlex.join(value)
     if not isinstance(value, str) or not value.strip():
         return None
@@ -111,7 +111,11 @@ def _command(arguments: dict[str, Any]) -> CallSummary | None:
 
 def _beside(arguments: dict[str, Any]) -> tuple[str, str]:
     """Return further arguments as lines, and on one line if they are short; both are empty if all have no value."""
-    given = {name: member for name, member in arguments.items() if member not in ("", None, False, "false", [], {})}
+    given = {
+        name: member
+        for name, member in arguments.items()
+        if (member or type(member) in (int, float)) and member != "false"
+    }
     return (readable(_encoded(given)), _words(given)) if given else ("", "")
 
 

@@ -109,7 +109,15 @@ class _Pen:
         self.style = ""
 
     def apply(self, sgr: str) -> None:
-        codes = [int(code) if code else 0 for code in re.split("[;:]", sgr)]
+        parameters = [[int(code) if code else 0 for code in part.split(":")] for part in sgr.split(";")]
+        codes: list[int] = []
+        for first, *further in parameters:
+            if not further:
+                codes.append(first)
+            elif first == 4:
+                codes.append(4 if further[0] else 24)
+            elif first == 38:
+                codes += [38, 5, further[1]] if further[0] == 5 and further[1:] else [38, 2, *further[-3:]]
         while codes:
             code = codes.pop(0)
             if code == 0:
@@ -124,7 +132,7 @@ class _Pen:
                 self._colour = _COLOURS[code % 10]
             elif code == 39:
                 self._colour = ""
-            elif code in (38, 48):  # the colours of a palette, and any colour; those of the background only pass
+            elif code in (38, 48, 58):  # a colour of a palette, or any colour; those of backgrounds and lines only pass
                 size = 2 if codes[:1] == [5] else 4
                 if code == 38:
                     self._colour = _nearest(codes[1:size])
@@ -147,12 +155,15 @@ def _nearest(colour: list[int]) -> str:
 
 _JSON_CHARS = 100
 _MAX_JSON_CHARS = 2_000_000
+_MOST_GROWTH = 8
+"""JSON of many levels is mostly margins."""
 
 
 def output_text(text: str) -> tuple[str, tuple[StyledRun, ...]]:
     """Return what a tool gave back as a terminal shows it, and JSON on several lines without escapes."""
     is_json = text[:1] in ("{", "[") and ("\\n" in text or len(text) > _JSON_CHARS) and len(text) < _MAX_JSON_CHARS
-    return terminal_text(decoded_result(readable(text) if is_json else text))
+    laid_out = readable(text) if is_json else text
+    return terminal_text(decoded_result(laid_out if len(laid_out) < _MOST_GROWTH * len(text) else text))
 
 
 def output_part(text: str, kind: PartKind = "text") -> Part:

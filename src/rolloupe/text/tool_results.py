@@ -109,14 +109,11 @@ def result_of(turn: Turn, number: int) -> CallResult:
     """Return what a turn with a result says of its call."""
     text = "".join(part.text for part in turn.parts if part.kind != "marker")
     written = "".join(part.raw or part.text for part in turn.parts if part.kind != "marker")
-    members = {**turn.logs, **_members(written)}
-    for inner in ("metadata", "info", "extra"):
-        if isinstance(members.get(inner), dict):
-            members |= members[inner]
-    codes = (members.get(key) for key in _CODES)
-    code = next((value for value in codes if type(value) is int and abs(value) < _MOST_CODE), None)
-    times = ((members.get(key), by) for key, by in _DURATIONS.items())
-    took = next((float(value) * by for value, by in times if _is_duration(value)), None)
+    members = _with_inner(_members(written)) | _with_inner(turn.logs)  # the record goes before what a tool wrote
+    codes = (_number(members.get(key), _MOST_CODE) for key in _CODES)
+    code = next((int(value) for value in codes if value is not None and value == int(value)), None)
+    times = ((_number(members.get(key), _MOST_S), by) for key, by in _DURATIONS.items())
+    took = next((value * by for value, by in times if value is not None and value > 0), None)
     errors = (turn.logs.get(key) for key in _ERROR_KEYS)
     error = next((value for value in errors if value and str(value)[:9].strip().lower() not in _NO_ERRORS), None)
     is_late = members.get("timed_out") is True or members.get("timeout") is True
@@ -141,8 +138,20 @@ def result_of(turn: Turn, number: int) -> CallResult:
     )
 
 
-def _is_duration(value: object) -> bool:
-    return type(value) in (int, float) and 0 < value < _MOST_S  # type: ignore[operator]
+def _with_inner(members: dict[str, Any]) -> dict[str, Any]:
+    """Return members together with those of the objects in which harnesses put them."""
+    inner = [value for key in ("metadata", "info", "extra") if isinstance(value := members.get(key), dict)]
+    return {name: value for one in (members, *inner) for name, value in one.items()}
+
+
+def _number(value: object, limit: float) -> float | None:
+    """Return a number, or one in a text, below a limit."""
+    if isinstance(value, str) and len(value) < 20:
+        try:
+            value = float(value)
+        except ValueError:
+            return None
+    return float(value) if isinstance(value, int | float) and value is not True and -limit < value < limit else None
 
 
 def _seconds(written: str) -> float | None:
@@ -164,8 +173,8 @@ def _members(text: str) -> dict[str, Any]:
 
 
 def _ends(text: str) -> list[str]:
-    """Return the first and last lines, where a harness adds its own words; none that are long."""
+    """Return the last and first lines, where a harness adds its own words, from the end on; none that are long."""
     text = text.strip()
     head = text[: _ENDS_LINES * _LINE_CHARS].split("\n")[:_ENDS_LINES]
     tail = text[-_ENDS_LINES * _LINE_CHARS :].split("\n")[-_ENDS_LINES:]
-    return [line.strip() for line in dict.fromkeys([*head, *tail]) if len(line) < _LINE_CHARS]
+    return [line.strip() for line in dict.fromkeys([*reversed(tail), *head]) if len(line) < _LINE_CHARS]

@@ -26,7 +26,8 @@ WORDS = {
     "transient": "environment", "judge_failed": "grader", "length": "limit", "max_tokens": "limit", "stop": "",
     "completed": "", "aborted": "", "error": "unknown", "failed": "unknown", "ValueError": "", "": "",
     "LimitsExceeded": "limit", "ContextWindowExceededError": "limit", "TimeoutExpired": "timeout",
-    "The context window is fine": "",
+    "The context window is fine": "", "APIError": "environment",
+    "SandboxError: refused by 10.0.0.1": "environment", "softmax_length_mismatch": "", "deadline_header_missing": "",
 }  # fmt: skip
 
 

@@ -128,7 +128,7 @@ class Writer:
                 "response": self.text(), "metrics": {"format": self.number(), "length": number}, "tags": {"level": "a"},
                 "prompt_tokens": 3, "response_tokens": self.random.randrange(9), "launch": 0,
             }  # fmt: skip
-            if self.is_chat and number % 7 == 0:
+            if self.oddity and self.is_chat and number % 7 == 0:
                 record["reward"] = self.random.choice([reward, None, "0.5", "x" * 300])
             if self.is_aligned:
                 record["series"] = {"part": 0, "row": number, "facts": {"logprobs": [3, -1.5, 0.5, -1, 0, 0, 2]}}

@@ -173,7 +173,10 @@ class Native(JsonlFormat):
             "turns": block.read("turns", lambda turns: 1 if (count := parsers.count(turns)) is None else count),
             "prompt_tokens": prompts,
             "response_tokens": responses,
-            "total_tokens": [None if None in pair else sum(pair) for pair in zip(prompts, responses, strict=True)],
+            "total_tokens": [
+                None if own is None or other is None else own + other
+                for own, other in zip(prompts, responses, strict=True)
+            ],
             "launch": block.read("launch", lambda launch: parsers.count(launch) or 0),
             **{key: [name or "" for name in block.names(key)] for key in ("env", "uid")},
             "discarded": block.read("discarded", lambda reason: parsers.reason(reason) or ""),

@@ -33,7 +33,7 @@ _MODEL = re.compile(
 )
 _MOST_STEPS = re.compile(r"\b(?:reached|exceeded) (?:the )?max(?:imum)?\b", re.IGNORECASE)
 """In the words of an error."""
-_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[\s.-]+")
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[\s.-]+")
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +44,8 @@ def cause_of(status: Status, word: str) -> Cause:
     """
     if status in ("completed", "pending"):
         return ""
-    folded = _CAPITAL.sub("_", word.rpartition(".")[2].strip()).lower()
+    head = word.partition(":")[0].strip(" .")
+    folded = _CAPITAL.sub("_", head if " " in head else head.rpartition(".")[2]).lower()
     if _GRADER.search(folded):
         return "grader"
     if _TIME.search(folded):
