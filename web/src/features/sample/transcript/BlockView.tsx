@@ -1,6 +1,7 @@
 /** A block of a turn: running text, a thought, a tool call, a tool result, data. */
 
 import type { TurnView } from "../../../api/types.gen";
+import { isRecord } from "../../../lib/data/record";
 import { factText } from "../../../lib/sample/facts";
 import { type Block, blocks, type Piece } from "../../../lib/sample/parts";
 import { render } from "../../../state/browser/textOptions";
@@ -85,7 +86,7 @@ function Result({ part, at }: { part: Piece; at: string }) {
   const { error, error_lines: errorLines } = part.result;
   return (
     <div class={style["answered"]} role="group" aria-label="Its result">
-      {error !== "" && (
+      {error !== "" && error !== part.call?.error && (
         <div class={style["wrong"]}>
           <Text text={error} />
         </div>
@@ -109,9 +110,14 @@ function Result({ part, at }: { part: Piece; at: string }) {
       )}
       {arranged.length === 0 && (words.length > 0 ? <Words words={words} /> : <span class="quiet">(empty)</span>)}
       <Figures turn={turn} />
-      {words.length === 0 && <Logs logs={turn.logs} />}
+      {words.length === 0 && <Logs logs={error === "" ? turn.logs : withoutError(turn.logs)} />}
     </div>
   );
+}
+
+/** Logs without the error, which is shown. */
+function withoutError(logs: unknown): unknown {
+  return isRecord(logs) ? Object.fromEntries(Object.entries(logs).filter(([key]) => key !== "error")) : logs;
 }
 
 /** The most figures of a result; the raw record has all. */
