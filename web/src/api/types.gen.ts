@@ -673,7 +673,7 @@ export interface CallResult {
   /** The error that the record states, in its words. */
   error: string;
   lines: number;
-  /** Lines with a word for an error, in the first million characters. */
+  /** Lines that mention an error, among the first million characters. */
   error_lines: number;
 }
 

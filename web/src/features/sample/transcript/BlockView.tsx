@@ -110,14 +110,15 @@ function Result({ part, at }: { part: Piece; at: string }) {
       )}
       {arranged.length === 0 && (words.length > 0 ? <Words words={words} /> : <span class="quiet">(empty)</span>)}
       <Figures turn={turn} />
-      {words.length === 0 && <Logs logs={error === "" ? turn.logs : withoutError(turn.logs)} />}
+      {words.length === 0 && <Logs logs={withoutError(turn.logs, error !== "")} />}
     </div>
   );
 }
 
-/** Logs without the error, which is shown. */
-function withoutError(logs: unknown): unknown {
-  return isRecord(logs) ? Object.fromEntries(Object.entries(logs).filter(([key]) => key !== "error")) : logs;
+/** Logs without what the head of the block says, and without an error that is shown. */
+function withoutError(logs: unknown, isShown: boolean): unknown {
+  const said = new Set(["is_error", "isError", ...(isShown ? ["error"] : [])]);
+  return isRecord(logs) ? Object.fromEntries(Object.entries(logs).filter(([key]) => !said.has(key))) : logs;
 }
 
 /** The most figures of a result; the raw record has all. */
