@@ -48,7 +48,7 @@ function parser(latex: boolean): Parser {
   return result;
 }
 
-/** An underscore is a character of a name, such as `__init__`, or of a picture made of text: models emphasise by stars. */
+/** An underscore belongs to a name, such as `__init__`, or to a picture made of text: models emphasise by stars. */
 function underscore(state: StateInline, silent: boolean): boolean {
   if (state.src[state.pos] !== "_") return false;
   if (!silent) state.pending += "_";

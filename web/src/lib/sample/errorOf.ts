@@ -1,3 +1,5 @@
+/** The error that the logs of a message report. */
+
 import { isRecord } from "../data/record";
 
 /** The error that a message reports: a sentence, or just the word. */
