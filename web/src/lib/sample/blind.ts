@@ -2,7 +2,15 @@
 
 import type { SampleReply, TurnView } from "../../api/types.gen";
 
-export const ungradedTurn = (turn: TurnView): TurnView => ({ ...turn, reward: null, metrics: {}, logs: {}, facts: {} });
+/** A turn without what graded it, and without the words of errors, which come from logs. */
+export const ungradedTurn = (turn: TurnView): TurnView => ({
+  ...turn,
+  reward: null,
+  metrics: {},
+  logs: {},
+  facts: {},
+  parts: turn.parts.map((part) => (part.result === null ? part : { ...part, result: { ...part.result, error: "" } })),
+});
 
 export function ungraded(reply: SampleReply): SampleReply {
   return {

@@ -31,9 +31,9 @@ export function Call({ part, at, children }: Props) {
   if (call === null || summary === null)
     return (
       <div class={style["call"]}>
-        <div class={style["body"]}>
+        <CallBody>
           <Text text={part.text} at={at} />
-        </div>
+        </CallBody>
       </div>
     );
   const isAsWritten = isRaw || isMarked || render.value.visible;
@@ -71,23 +71,34 @@ export function Call({ part, at, children }: Props) {
         </span>
       </div>
       {isAsWritten ? (
-        <div class={style["body"]}>
+        <CallBody>
           <Text text={call.arguments} at={at} />
-        </div>
+        </CallBody>
       ) : summary.form === "edit" ? (
         <Edit body={summary.body} />
       ) : (
         summary.body !== "" && (
-          <div class={style["body"]}>
+          <CallBody>
             <Lines part={{ text: summary.body, shift: 0, styles: [], cut: 0 }} what="arguments" />
-          </div>
+          </CallBody>
         )
       )}
       {call.error !== "" && (
-        <div class={`${style["body"]} ${style["error"]}`}>
-          <Text text={call.error} />
-        </div>
+        <CallBody>
+          <span class={style["bad"]}>
+            <Text text={call.error} />
+          </span>
+        </CallBody>
       )}
+      {children}
+    </div>
+  );
+}
+
+/** What stands below the head: arguments, an error, the result. */
+export function CallBody({ label, children }: { label?: string; children: ComponentChildren }) {
+  return (
+    <div class={style["body"]} role={label === undefined ? undefined : "group"} aria-label={label}>
       {children}
     </div>
   );
@@ -120,7 +131,7 @@ function Edit({ body }: { body: string }) {
   if (body === "") return null;
   const first = isAll ? lines : lines.slice(0, EDIT_LINES);
   return (
-    <div class={style["body"]}>
+    <CallBody>
       <Changes lines={first} />
       {!isAll && (
         <>
@@ -134,7 +145,7 @@ function Edit({ body }: { body: string }) {
           )}
         </>
       )}
-    </div>
+    </CallBody>
   );
 }
 

@@ -3,12 +3,13 @@
 import { useSession } from "../../../state/useSession";
 import { useComputed } from "@preact/signals";
 import { useState } from "preact/hooks";
-import { count, figure } from "../../../lib/numbers/numbers";
+import { count } from "../../../lib/numbers/numbers";
 import type { Piece } from "../../../lib/sample/parts";
 import { ends } from "../../../lib/text/ends";
 import { render } from "../../../state/browser/textOptions";
 import { Hidden } from "../../../ui/layout/Hidden";
 import { Text } from "../../../ui/text/Text";
+import { Cut } from "./Cut";
 import style from "./Lines.module.css";
 
 const MORE_LINES = 50;
@@ -30,12 +31,11 @@ export function Lines({ part: { text, shift, styles, cut }, what, at = "", error
   const piece = (start: number, stop = text.length) => (
     <Text text={text.slice(start, stop)} at={at === "" ? undefined : at} shift={shift + start} styles={styles} />
   );
-  const further = cut > 0 && <div class={style["cut"]}>… {figure(cut)} more characters are in the raw record.</div>;
   if (shown === null || isMarked || render.value.visible)
     return (
       <>
         {piece(0)}
-        {further}
+        <Cut cut={cut} />
       </>
     );
   const { head, tail, lines } = shown;
@@ -62,7 +62,7 @@ export function Lines({ part: { text, shift, styles, cut }, what, at = "", error
         </Hidden>
       )}
       {piece(tail)}
-      {further}
+      <Cut cut={cut} />
     </>
   );
 }

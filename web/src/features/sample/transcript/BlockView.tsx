@@ -2,6 +2,7 @@
 
 import type { TurnView } from "../../../api/types.gen";
 import { isRecord } from "../../../lib/data/record";
+import { ungradedTurn } from "../../../lib/sample/blind";
 import { factText } from "../../../lib/sample/facts";
 import { type Block, blocks, type Piece } from "../../../lib/sample/parts";
 import { render } from "../../../state/browser/textOptions";
@@ -9,7 +10,8 @@ import { Rich } from "../../../ui/text/Rich";
 import { Text } from "../../../ui/text/Text";
 import { useComputed } from "@preact/signals";
 import { useSession } from "../../../state/useSession";
-import { Call } from "../parts/Call";
+import { Call, CallBody } from "../parts/Call";
+import { Cut } from "../parts/Cut";
 import { Lines } from "../parts/Lines";
 import { Picture } from "../parts/Picture";
 import { Placeholder } from "../parts/Placeholder";
@@ -74,18 +76,19 @@ const LINES: ReadonlySet<string> = new Set(["text", "tool_result", "json"]);
 
 /** The result of a call, if it is on the page of turns and belongs to no later call. */
 function Result({ part, at }: { part: Piece; at: string }) {
-  const { sample } = useSession();
+  const { sample, judging } = useSession();
   const number = part.result?.turn ?? -1;
   const isHere = useComputed(() => sample.answers.value.get(number) === at).value;
   const page = sample.page.value;
-  const turn = isHere ? page?.turns[number - page.turn_from] : undefined;
-  if (turn === undefined || part.result === null) return null;
+  const answer = isHere ? page?.turns[number - page.turn_from] : undefined;
+  if (answer === undefined || part.result === null) return null;
+  const turn = judging.isBlind.value ? ungradedTurn(answer) : answer;
   const how = render.value;
   const arranged = blocks(turn.parts, { ...how, markers: turn.origin === "prompt" ? how.promptMarkers : how.markers });
   const words = arranged.length === 0 ? wordsOf(turn.logs) : [];
   const { error, error_lines: errorLines } = part.result;
   return (
-    <div class={style["answered"]} role="group" aria-label="Its result">
+    <CallBody label="Its result">
       {error !== "" && error !== part.call?.error && (
         <div class={style["wrong"]}>
           <Text text={error} />
@@ -111,7 +114,7 @@ function Result({ part, at }: { part: Piece; at: string }) {
       {arranged.length === 0 && (words.length > 0 ? <Words words={words} /> : <span class="quiet">(empty)</span>)}
       <Figures turn={turn} />
       {words.length === 0 && <Logs logs={withoutError(turn.logs, error !== "")} />}
-    </div>
+    </CallBody>
   );
 }
 
@@ -172,9 +175,7 @@ function Inline({ part, at }: { part: Piece; at: string }) {
       return (
         <>
           <Rich text={part.text} at={at} shift={part.shift} />
-          {part.cut > 0 && (
-            <span class={style["cut"]}> … {part.cut.toLocaleString("en")} more characters are in the raw record.</span>
-          )}
+          <Cut cut={part.cut} />
         </>
       );
   }

@@ -4,7 +4,7 @@ import { useState } from "preact/hooks";
 import { shown } from "../../../lib/data/json";
 import { isRecord } from "../../../lib/data/record";
 import { Text } from "../../../ui/text/Text";
-import style from "./Turn.module.css";
+import style from "./Logs.module.css";
 
 /** The most characters of logs to show as the text of a turn without one. */
 const WORDS_CHARS = 4000;

@@ -184,6 +184,43 @@ describe("a transcript", () => {
     expect(block?.textContent).toContain("line 200");
   });
 
+  it("shows nothing in a result that tells how it was graded, while a person checks the reward", async () => {
+    const called = part("tool_call", "", {
+      call: { name: "grade", arguments: "{}", id: "c1", error: "" },
+      summary: { form: "arguments", line: "", body: "", added: null, removed: null },
+      result: {
+        turn: 1,
+        outcome: "failed",
+        exit_code: null,
+        duration_s: null,
+        error: "wrong answer",
+        lines: 1,
+        error_lines: 0,
+      },
+    });
+    const graded = { reward: 0.125, metrics: { accuracy: 0.25 }, logs: { verdict: "incorrect" } };
+    const sample = reply({ turns: [turn("assistant", [called]), turn("tool", [part("text", "42")], graded)] });
+    session.sample.now.value = sample;
+    const secrets = ["0.125", "accuracy", "verdict", "wrong answer"];
+    const open = await drawn(<Transcript reply={sample} />, session);
+    for (const secret of secrets) expect(open.textContent).toContain(secret);
+    session.judging.queue.value = {
+      run: "r",
+      split: "train",
+      isCheck: true,
+      order: "random",
+      ids: [],
+      at: 0,
+      samples: 1,
+      against: "",
+      isWide: false,
+    };
+    const blind = await drawn(<Transcript reply={sample} />, session);
+    session.judging.queue.value = null;
+    expect(blind.textContent).toContain("42");
+    for (const secret of secrets) expect(blind.textContent).not.toContain(secret);
+  });
+
   it("stands beside its reference, and marks the words in which the two differ", async () => {
     const answer = (text: string, origin = "response") => turn("assistant", [part("text", text)], { origin });
     const sample = reply({
