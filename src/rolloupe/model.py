@@ -334,8 +334,8 @@ class SampleRow(Struct, kw_only=True):
     """The framework's name for the trace that the sample is a branch of: annotations of it apply to each branch."""
     status_raw: Annotated[str, Column("outcome", type="word")] = ""
     cause: Annotated[Cause, Column("outcome", "fe", "Ended by", type="word")] = ""
-    """What ended the sample before its time, if the record says so. The index sets this field where the format leaves
-    it empty."""
+    """What ended the sample before its time, if the record says so. Where the format leaves it empty, the index and the
+    reader of a whole sample set it."""
     prompt_hash: Annotated[int, Column("identity")] = 0
     """A hash of the prompt, the same at every step; of the group's name for a sample without a prompt. The index sets
     this field."""

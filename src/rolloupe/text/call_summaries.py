@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from rolloupe.model import ToolCall
-from rolloupe.text.tool_calls import readable
+from rolloupe.text.tool_calls import json_object, readable
 from rolloupe.text.tool_results import CallResult
 from rolloupe.text.visible import clean
 
@@ -42,7 +42,7 @@ _SHELLS = frozenset(("bash", "sh", "zsh", "/bin/bash", "/bin/sh"))
 
 def summarize_call(call: ToolCall) -> CallSummary:
     """Return a call in the form that suits its arguments."""
-    arguments = _object(call.arguments)
+    arguments = json_object(call.arguments)
     if call.error or not arguments:
         text = call.arguments if call.error else readable(call.arguments)
         if not call.error and call.name and _looks_like_patch(text):
@@ -79,14 +79,6 @@ def result_words(result: CallResult) -> list[str]:
         *([f"{result.lines:,} lines"] if result.lines > 1 else []),
         *([f"{result.duration_s:.3g} s"] if result.duration_s is not None else []),
     ]
-
-
-def _object(arguments: str) -> dict[str, Any]:
-    try:
-        value = msgspec.json.decode(arguments)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _command(arguments: dict[str, Any]) -> CallSummary | None:

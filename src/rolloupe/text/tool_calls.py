@@ -88,6 +88,15 @@ def id_of(value: dict[str, Any]) -> str:
     return next((clean(own) for key in IDS if isinstance(own := value.get(key), str) and own), "")
 
 
+def json_object(written: str) -> dict[str, Any]:
+    """Return the members of a text that is an object of JSON; none of any other text."""
+    try:
+        value = msgspec.json.decode(written)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
 def from_arguments(name: str, arguments: str) -> ToolCall:
     """Return a call with bare arguments."""
     try:

@@ -9,10 +9,10 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any, Literal
 
-import msgspec
 from msgspec import Struct
 
 from rolloupe.model import Turn
+from rolloupe.text.tool_calls import json_object
 
 ResultOutcome = Literal["ok", "failed", "timeout", "unknown"]
 Place = tuple[int, int]
@@ -109,7 +109,9 @@ def result_of(turn: Turn, number: int) -> CallResult:
     """Return what a turn with a result says of its call."""
     text = "".join(part.text for part in turn.parts if part.kind != "marker")
     written = "".join(part.raw or part.text for part in turn.parts if part.kind != "marker")
-    members = _with_inner(_members(written)) | _with_inner(turn.logs)  # the record goes before what a tool wrote
+    is_json = written[:1] == "{" and len(written) <= _MAX_JSON_CHARS
+    of_text = json_object(written) if is_json else {}
+    members = _with_inner(of_text) | _with_inner(turn.logs)  # the record goes before what a tool wrote
     codes = (_number(members.get(key), _MOST_CODE) for key in _CODES)
     code = next((int(value) for value in codes if value is not None and value == int(value)), None)
     times = ((_number(members.get(key), _MOST_S), by) for key, by in _DURATIONS.items())
@@ -159,17 +161,6 @@ def _seconds(written: str) -> float | None:
         return float(written) or None
     except ValueError:
         return None
-
-
-def _members(text: str) -> dict[str, Any]:
-    """Return the members of a result that is an object of JSON."""
-    if text[:1] != "{" or len(text) > _MAX_JSON_CHARS:
-        return {}
-    try:
-        value = msgspec.json.decode(text)
-    except (msgspec.MsgspecError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _ends(text: str) -> list[str]:

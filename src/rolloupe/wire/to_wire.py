@@ -76,7 +76,7 @@ def sample_reply(
         group_size=max(1, len(members)),
         group_ids=[str(member) for member in members[start : start + MAX_GROUP_IDS]] or [str(key)],
         facts=facts(sample),
-        turns=turn_views(sample.turns),
+        turns=turn_views(sample.turns, 0, page_after(sample.turns, 0)),
         turn_from=0,
         turn_total=len(sample.turns),
         chars=sum(map(chars_of, [*sample.turns, *sample.ref_turns])) + len(sample.label),
@@ -112,7 +112,7 @@ def reference(sample: Sample) -> Reference | None:
     if not sample.ref_turns and ref is None:
         return None
     gap = None if reward is None or ref is None else reward - ref
-    turns = turn_views(sample.ref_turns, most=len(sample.ref_turns))
+    turns = turn_views(sample.ref_turns)
     return Reference(turns=turns, reward=number(ref), gap=number(gap) if is_finite(gap) else None)
 
 
@@ -132,9 +132,9 @@ MAX_IMAGES = 200
 PLACE = re.compile(r"(extra|(?P<ref>ref)?(?P<turn>[0-9]{1,9}))\.(?P<place>[0-9]{1,9})")
 
 
-def page(turns: Sequence[Turn], start: int) -> Sequence[Turn]:
-    """Return the turns of a page from `start` on: at least one, if any is left."""
-    return turns[start : start + _page_length(turns[start : start + PAGE_TURNS])]
+def page_after(turns: Sequence[Turn], start: int) -> int:
+    """Return the end of the page that begins at `start`."""
+    return start + _page_length(turns[start : start + PAGE_TURNS])
 
 
 def page_before(turns: list[Turn], stop: int) -> int:
@@ -153,11 +153,10 @@ def chars_of(turn: Turn) -> int:
     return sum(len(part.text if part.raw is None or part.media else part.raw) for part in turn.parts)
 
 
-def turn_views(turns: Sequence[Turn], start: int = 0, most: int | None = None) -> list[TurnView]:
-    """Return a page of the transcript from a turn on, or `most` turns."""
-    shown = page(turns, start) if most is None else turns[start : start + most]
-    results = text.results_of(turns, start, start + len(shown))
-    return [turn_view(turn, at, results) for at, turn in enumerate(shown, start)]
+def turn_views(turns: Sequence[Turn], start: int = 0, stop: int | None = None) -> list[TurnView]:
+    """Return the messages of a transcript, or those from `start` to `stop`."""
+    results = text.results_of(turns, start, stop)
+    return [turn_view(turn, at, results) for at, turn in enumerate(turns[start:stop], start)]
 
 
 def turn_view(turn: Turn, at: int, results: Mapping[text.Place, text.CallResult]) -> TurnView:

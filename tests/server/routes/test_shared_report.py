@@ -127,7 +127,7 @@ def test_a_text_longer_than_a_line_of_the_file_goes_on_in_further_lines(
     with rolloupe.open(tmp_path / "run", index_dir=tmp_path / "index") as runs:
         runs[0].report(sink, rolloupe.SampleQuery())
         turns = runs[0].sample("train/0/g/0").turns
-        whole = to_wire.turn_views(turns, most=len(turns))
+        whole = to_wire.turn_views(turns)
     (data,) = report_data(sink.getvalue())["samples"]
     assert data["reply"]["turns"] == json.loads(encode(report.FurtherTurns(turns=whole)))["turns"]
     lines = sink.getvalue().partition(b'id="data">\n')[2].split(b"\n")

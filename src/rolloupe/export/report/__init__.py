@@ -250,7 +250,7 @@ def _records(samples: Iterable[ReportedSample], tokens: ReportedTokens) -> Itera
         sample = reported.sample
         reply = to_wire.sample_reply(reported.run, sample, reported.members)
         # all turns: a file has no server to ask for more pages
-        further = to_wire.turn_views(sample.turns, len(reply.turns), most=len(sample.turns))
+        further = to_wire.turn_views(sample.turns, len(reply.turns))
         preview = " ".join(sample.response_text[: 4 * PREVIEW_CHARS].split())[:PREVIEW_CHARS]
         record = SampleInReport(
             reply=replace(reply, turns=[*reply.turns, *further]), preview=text.clean(preview),

@@ -19,12 +19,16 @@ from rolloupe.query.samples.pages import IDENTITY, PROMPT, TEXT, whole_samples
 from rolloupe.text.visible import quoted
 
 
+def groups_with(grouping: Grouping, wanted: Mask) -> Iterator[slice]:
+    """Yield the places of each group that has a wanted sample."""
+    for group in np.flatnonzero(grouping.sums(wanted.astype(np.float64)) > 0) if len(grouping) else ():
+        yield slice(grouping.starts[group], grouping.starts[group] + grouping.sizes[group])
+
+
 def group_medians(grouping: Grouping, values: Floats, wanted: Mask) -> Floats:
     """Return for each sample the median of the finite values of its group; NaN if no wanted sample is in it."""
     medians = np.full(len(values), np.nan)
-    has = np.flatnonzero(grouping.sums(wanted.astype(np.float64)) > 0) if len(grouping) else ()
-    for group in has:
-        own = slice(grouping.starts[group], grouping.starts[group] + grouping.sizes[group])
+    for own in groups_with(grouping, wanted):
         medians[own] = np.median(values[own][np.isfinite(values[own])])
     return medians
 
@@ -495,8 +499,7 @@ def trained_failures(data: LintData) -> Breach | None:
 
 def _baseline_shifts(data: LintData, bad: Mask) -> Iterator[float]:
     """Yield how far some samples move the mean reward of each of their groups, of which others are left."""
-    for group in np.flatnonzero(data.grouping.sums(bad.astype(np.float64)) > 0) if len(data.grouping) else ():
-        own = slice(data.grouping.starts[group], data.grouping.starts[group] + data.grouping.sizes[group])
+    for own in groups_with(data.grouping, bad):
         counts = data.trained[own] & np.isfinite(data.reward[own])
         others = counts & ~bad[own]
         shift = abs(data.reward[own][counts].mean() - data.reward[own][others].mean()) if others.any() else 0.0

@@ -176,5 +176,5 @@ def about_reply(run: OpenRun) -> wire.AboutReply:
 
 def report_node(node: LogNode) -> wire.ReportNode:
     """Convert a piece of a report to the browser's record."""
-    turns = to_wire.turn_views(node.turns, most=len(node.turns))
+    turns = to_wire.turn_views(node.turns)
     return record_from(wire.ReportNode, node, turns=turns, children=[report_node(child) for child in node.children])

@@ -63,7 +63,8 @@ def turns(request: Request, run: OpenRun, key: SampleKey) -> samples.TurnsReply:
     start = params.integer(request.query_params, "from", 0, low=0)
     found = loaded(request, run, key)[0].turns
     place = to_wire.page_before(found, min(until, len(found))) if until >= 0 else min(start, len(found))
-    return samples.TurnsReply(turns=to_wire.turn_views(found, place), turn_from=place, turn_total=len(found))
+    page = to_wire.turn_views(found, place, to_wire.page_after(found, place))
+    return samples.TurnsReply(turns=page, turn_from=place, turn_total=len(found))
 
 
 @of_sample
