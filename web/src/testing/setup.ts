@@ -1,15 +1,19 @@
 /** A fresh page for each test file: the files share a process, for a quick start, and nothing else. */
 
-import { afterAll, vi } from "vitest";
+import { afterAll, afterEach, vi } from "vitest";
 import { render } from "preact";
 
 vi.resetModules();
 localStorage.clear();
 
+// Preact keeps effects that wait for a frame in a list of the process: those of a false clock would hold up all later ones.
+afterEach(() => {
+  if (vi.isFakeTimers()) vi.advanceTimersByTime(1000);
+  vi.useRealTimers();
+});
 afterAll(() => {
   for (const host of document.body.children) render(null, host);
   document.body.replaceChildren();
   vi.restoreAllMocks();
-  vi.useRealTimers();
   history.replaceState(null, "", "/");
 });

@@ -132,7 +132,6 @@ it("a run is asked about once its numbers are indexed, at once when all of it is
   await vi.runAllTimersAsync();
   expect(api.askBrief).toHaveBeenCalledTimes(3);
   session.end();
-  vi.useRealTimers();
 });
 
 it("follows a run that gets a step every second, and says which steps it knows", async () => {
@@ -149,7 +148,6 @@ it("follows a run that gets a step every second, and says which steps it knows",
     if (step > 1) expect(step - (session.brief.asOf.value ?? 0)).toBeLessThan(13);
   }
   expect(vi.mocked(api.askBrief).mock.calls.length).toBeLessThan(8);
-  vi.useRealTimers();
   const page = await drawn(<BriefBand />, session);
   expect(page.textContent).toMatch(/as of step 5\d/);
   runs.value = [run("ready", session.brief.asOf.value ?? 0)];

@@ -14,7 +14,6 @@ const ask = vi.mocked(api.getProgress);
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {
-  vi.useRealTimers();
   vi.clearAllMocks();
 });
 

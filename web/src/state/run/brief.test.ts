@@ -50,7 +50,6 @@ beforeEach(() => {
 
 afterEach(() => {
   session.end();
-  vi.useRealTimers();
 });
 
 it("comes after the reader went to the list of runs and back before it was requested", async () => {

@@ -129,5 +129,4 @@ it("lets charts wait until the first sample has had time to be painted", async (
   expect([other.sample.now.value?.id, other.sample.isFirstDone.value]).toEqual([ID, false]);
   await vi.advanceTimersByTimeAsync(100);
   expect(other.sample.isFirstDone.value).toBe(true);
-  vi.useRealTimers();
 });

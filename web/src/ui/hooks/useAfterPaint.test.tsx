@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { draw } from "../../testing/page";
+import { draw, settled } from "../../testing/page";
 import { useAfterPaint } from "./useAfterPaint";
 
 function Words({ words, of }: { words: string; of: string }) {
@@ -15,5 +15,6 @@ it("shows a value of another key a frame late, and another value of the same key
   expect(host.textContent).toBe("again");
   draw(<Words words="second" of="2" />, host);
   expect(host.textContent).toBe("again");
-  await expect.poll(() => host.textContent).toBe("second");
+  await settled();
+  expect(host.textContent).toBe("second");
 });

@@ -45,5 +45,4 @@ it("far from the screen shows a value once no other comes, near it or with anoth
   await vi.advanceTimersByTimeAsync(50);
   expect(host.textContent).toBe("fourth");
   expect(shows("fifth", "2")).toBe("fifth");
-  vi.useRealTimers();
 });
