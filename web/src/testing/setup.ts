@@ -6,7 +6,7 @@ import { render } from "preact";
 vi.resetModules();
 localStorage.clear();
 
-// Preact keeps effects that wait for a frame in a list of the process: those of a false clock would hold up all later ones.
+// Preact has one list of effects that wait for a frame: those of a false clock would hold up all later ones.
 afterEach(() => {
   if (vi.isFakeTimers()) vi.advanceTimersByTime(1000);
   vi.useRealTimers();

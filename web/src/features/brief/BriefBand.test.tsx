@@ -148,6 +148,7 @@ it("follows a run that gets a step every second, and says which steps it knows",
     if (step > 1) expect(step - (session.brief.asOf.value ?? 0)).toBeLessThan(13);
   }
   expect(vi.mocked(api.askBrief).mock.calls.length).toBeLessThan(8);
+  vi.useRealTimers();
   const page = await drawn(<BriefBand />, session);
   expect(page.textContent).toMatch(/as of step 5\d/);
   runs.value = [run("ready", session.brief.asOf.value ?? 0)];

@@ -95,7 +95,7 @@ export function Call({ part, at, children }: Props) {
   );
 }
 
-/** What stands below the head: arguments, an error, the result. */
+/** A part below the head: arguments, an error, or the result. */
 export function CallBody({ label, children }: { label?: string; children: ComponentChildren }) {
   return (
     <div class={style["body"]} role={label === undefined ? undefined : "group"} aria-label={label}>
